@@ -1,0 +1,82 @@
+/* The line between the maths and the machine. nn/ calls a backend only through
+ * this header; nn/cpu and cuda/ implement it. */
+#ifndef NN_BACKEND_H
+#define NN_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nn/base/err.h"
+#include "nn/op.h"
+
+struct nn_backend;
+struct nn_buf;  /* opaque: memory of one backend */
+struct nn_step; /* nn/step.h */
+
+struct nn_backend_ops {
+    const char *name; /* "cpu", "cuda" */
+
+    /* Required. Return 0, or an err_code with *err filled in. */
+    void (*close)(struct nn_backend *be);
+    int (*alloc)(struct nn_backend *be, struct nn_buf **out, size_t size,
+                 struct err *err); /* zeroed, 64-byte aligned */
+    void (*free)(struct nn_backend *be, struct nn_buf *buf);
+    /* Bytes that a tensor takes in this backend's layout. */
+    size_t (*layout_bytes)(const struct nn_backend *be,
+                           const struct nn_shape *shape, enum nn_dtype dtype,
+                           enum nn_layout layout);
+    /* Host row-major numbers of t's own type to t, and back. Padding of the
+     * layout is set to 0 by import. import waits for the copy, export for all
+     * work that writes t. */
+    int (*import)(struct nn_backend *be, struct nn_tensor *t, const void *src,
+                  struct err *err);
+    int (*export)(struct nn_backend *be, const struct nn_tensor *t, void *dst,
+                  struct err *err);
+    bool (*supports)(const struct nn_backend *be, const struct nn_call *call);
+    /* The scalars that the calls after this one read. */
+    int (*set_scalars)(struct nn_backend *be, const struct nn_scalars *s,
+                       struct err *err);
+    /* May return before the work is done; sync waits and reports its errors. */
+    int (*run)(struct nn_backend *be, const struct nn_call *call,
+               struct err *err);
+    int (*sync)(struct nn_backend *be, struct err *err);
+
+    /* Optional: NULL means the feature is absent. A prepared step replays a
+     * recorded one, with the same bits. */
+    int (*step_prepare)(struct nn_backend *be, struct nn_step *step,
+                        struct err *err);
+    int (*step_run)(struct nn_backend *be, struct nn_step *step,
+                    struct err *err);
+    void (*step_release)(struct nn_backend *be, struct nn_step *step);
+};
+
+/* What every backend begins with. */
+struct nn_backend {
+    const struct nn_backend_ops *ops;
+    char description[160]; /* "cpu (2 threads, avx2)" */
+    size_t live_bytes, peak_bytes; /* kept by nn_storage */
+};
+
+struct nn_device_opts {
+    const char *device; /* "auto", "cpu", "cuda", "cuda:1" */
+    int threads;        /* 0: all the cores this process may use */
+};
+
+/* Opens the device asked for. *out is the caller's, ended by nn_backend_close.
+ * why (may be NULL) gets a line such as "cpu (no NVIDIA driver)". ERR_DEVICE
+ * if an asked device is not there, ERR_CONFIG if the name is none. */
+int nn_backend_open(struct nn_backend **out, const struct nn_device_opts *opts,
+                    char why[200], struct err *err);
+void nn_backend_close(struct nn_backend *be); /* NULL is fine */
+
+/* The CPU backend (nn/cpu/cpu_backend.c); it never fails but for memory. isa
+ * is NULL for the best one, or "scalar", "avx2", "avx512" to force one that
+ * this machine has (ERR_DEVICE otherwise). */
+int nn_cpu_open(struct nn_backend **out, int threads, const char *isa,
+                struct err *err);
+
+int nn_backend_run(struct nn_backend *be, const struct nn_call *call,
+                   struct err *err);
+int nn_backend_sync(struct nn_backend *be, struct err *err);
+
+#endif

@@ -1,0 +1,158 @@
+#include "nn/eval.h"
+
+#include <string.h>
+
+#include "nn/base/mem.h"
+#include "nn/step.h"
+
+struct evaluation {
+    struct nn_model *model;
+    const struct nn_data *data;
+    const struct nn_loss *loss;
+    struct nn_batch_source source;
+    struct nn_step *step; /* recorded for step_batch samples */
+    int64_t step_batch;
+    struct nn_tensor *losses, *outputs, *predicted; /* of the step */
+    float *loss_values, *output_values;
+    int32_t *predicted_values;
+};
+
+static int record_outputs(struct evaluation *e, struct nn_tape *tape,
+                          struct nn_tensor *x, struct nn_tensor *y,
+                          struct err *err)
+{
+    struct nn_forward_opts f = {.fusion = NN_FUSION_ALL};
+    int rc;
+
+    tape->phase = NN_PHASE_FORWARD;
+    rc = nn_model_forward(e->model, tape, x, &f, &e->outputs, err);
+    if (rc == 0)
+        rc = nn_loss_apply(e->loss, tape, e->outputs, y, 0,
+                           &e->losses, err);
+    e->predicted = NULL;
+    if (rc == 0 && e->loss->type == NN_LOSS_CROSS_ENTROPY)
+        rc = nn_tape_apply(tape, NN_OP_ARGMAX, &e->outputs, 1, NULL,
+                           &e->predicted, err);
+    return rc;
+}
+
+/* Runs one batch of a new size while writing it down. */
+static int record(struct evaluation *e, int64_t batch, struct err *err)
+{
+    struct nn_scalars none = {0};
+    struct nn_tensor *x, *y;
+    struct nn_tape *tape;
+    int rc;
+
+    nn_step_free(e->step);
+    e->step = NULL;
+    rc = nn_tape_new(&tape, e->model->be, err);
+    if (rc != 0)
+        return rc;
+    tape->grad_enabled = false;
+    rc = e->model->be->ops->set_scalars(e->model->be, &none, err);
+    if (rc == 0)
+        rc = nn_loss_batch(e->loss, tape, &e->source, batch, &x, &y, err);
+    if (rc == 0)
+        rc = record_outputs(e, tape, x, y, err);
+    if (rc != 0) {
+        nn_tape_free(tape);
+        return rc;
+    }
+    e->step_batch = batch;
+    return nn_step_new(&e->step, tape, NN_EXEC_RECORDED, err);
+}
+
+static int32_t label_of(const struct evaluation *e, int64_t i)
+{
+    return e->data->label[nn_data_row(e->data, i)];
+}
+
+static void count(struct evaluation *e, int64_t first, int64_t n,
+                  int64_t *confusion, struct nn_eval_result *out)
+{
+    bool binary = e->loss->type == NN_LOSS_BCE_WITH_LOGITS;
+    int64_t i;
+
+    for (i = 0; i < n; i++) {
+        out->loss += (double)e->loss_values[i];
+        if (out->has_accuracy) {
+            int32_t got = binary ? e->output_values[i] > 0.0f
+                                 : e->predicted_values[i];
+            int32_t want = label_of(e, first + i);
+
+            out->correct += got == want;
+            if (confusion && got < e->data->classes)
+                confusion[want * e->data->classes + got]++;
+        }
+    }
+    out->samples += n;
+}
+
+static int read_batch(struct evaluation *e, struct err *err)
+{
+    int rc = nn_tensor_get(e->losses, e->loss_values, err);
+
+    if (rc == 0 && e->predicted)
+        rc = nn_tensor_get(e->predicted, e->predicted_values, err);
+    if (rc == 0 && e->loss->type == NN_LOSS_BCE_WITH_LOGITS)
+        rc = nn_tensor_get(e->outputs, e->output_values, err);
+    return rc;
+}
+
+static int run_all(struct evaluation *e, const struct nn_eval_opts *opts,
+                   struct nn_eval_result *out, struct err *err)
+{
+    struct nn_scalars none = {0};
+    int64_t first;
+    int rc = 0;
+
+    for (first = 0; rc == 0 && first < e->data->n; first += opts->batch_size) {
+        int64_t n = e->data->n - first;
+
+        if (n > opts->batch_size)
+            n = opts->batch_size;
+        if (opts->stop && opts->stop(opts->user))
+            return err_set(err, ERR_INTERRUPTED, "evaluation was interrupted");
+        e->source.first = first;
+        rc = e->step && e->step_batch == n ? nn_step_run(e->step, &none, err)
+                                           : record(e, n, err);
+        if (rc == 0)
+            rc = read_batch(e, err);
+        if (rc == 0)
+            count(e, first, n, opts->confusion, out);
+    }
+    return rc;
+}
+
+int nn_evaluate(struct nn_eval_result *out, struct nn_model *model,
+                const struct nn_data *data, const struct nn_loss *loss,
+                const struct nn_eval_opts *opts, struct err *err)
+{
+    struct evaluation e = {.model = model, .data = data, .loss = loss};
+    size_t n = (size_t)opts->batch_size;
+    int64_t width = nn_shape_numel(&model->out);
+    int rc = nn_loss_check(loss, data, &model->out, err);
+
+    memset(out, 0, sizeof *out);
+    if (rc != 0)
+        return rc;
+    e.source.data = data;
+    out->has_accuracy = data->label != NULL && loss->type != NN_LOSS_MSE;
+    e.loss_values = mem_array(n, sizeof *e.loss_values);
+    e.output_values = mem_array(n, (size_t)width * sizeof *e.output_values);
+    e.predicted_values = mem_array(n, sizeof *e.predicted_values);
+    if (e.loss_values && e.output_values && e.predicted_values)
+        rc = run_all(&e, opts, out, err);
+    else
+        rc = err_set(err, ERR_NOMEM, "out of memory for an evaluation");
+    if (rc == 0 && out->samples > 0) {
+        out->loss /= (double)out->samples;
+        out->accuracy = (double)out->correct / (double)out->samples;
+    }
+    nn_step_free(e.step);
+    mem_free(e.loss_values);
+    mem_free(e.output_values);
+    mem_free(e.predicted_values);
+    return rc;
+}

@@ -1,0 +1,96 @@
+/* A model: layers in a row, as torch.nn.Sequential, with all parameters in
+ * one block and all gradients in another. */
+#ifndef NN_MODEL_H
+#define NN_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nn/backend.h"
+#include "nn/base/rng.h"
+#include "nn/tensor.h"
+
+struct nn_tape;
+
+enum nn_layer_type {
+    NN_LAYER_LINEAR, /* y = x W^T + b on the flattened input */
+    NN_LAYER_RELU,
+    NN_LAYER_TANH,
+    NN_LAYER_SIGMOID,
+    NN_LAYER_GELU,
+    NN_LAYER_DROPOUT,
+    NN_LAYER_FLATTEN, /* (B, ...) -> (B, rest) */
+    NN_LAYER_COUNT
+};
+const char *nn_layer_type_name(enum nn_layer_type t); /* "linear" */
+
+/* What the user asks for. name NULL or "": the index in the row, so that
+ * parameters are called "0.weight" as in torch.nn.Sequential. */
+struct nn_layer_spec {
+    enum nn_layer_type type;
+    const char *name;
+    int64_t out; /* linear: output features */
+    bool bias;   /* linear */
+    double p;    /* dropout: probability of a zero */
+};
+
+struct nn_layer {
+    enum nn_layer_type type;
+    char name[64];
+    struct nn_shape in, out; /* of one sample */
+    bool has_bias;
+    double p;
+    int weight, bias; /* indices into nn_params, or -1 */
+    int64_t n_params;
+};
+
+/* Tensors side by side in one storage, each beginning 64-byte aligned. */
+struct nn_params {
+    int n;
+    struct nn_tensor **t;  /* views, named "0.weight", "0.bias", ... */
+    struct nn_tensor *flat; /* the whole block as one float32 vector */
+};
+
+struct nn_model {
+    struct nn_backend *be;
+    int n_layers;
+    struct nn_layer *layer;
+    struct nn_shape in, out; /* of one sample */
+    struct nn_params params, grads; /* grads.t[i] is params.t[i]->grad */
+    char **names;
+};
+
+/* Builds and initialises as torch.nn.Linear does, drawing from gen in the
+ * order of the layers (weight, then bias). gen NULL: zeros. The caller owns
+ * *out (nn_model_free). ERR_CONFIG for a layer that does not fit; the err's
+ * place is left empty and *bad (may be NULL) is the index of that layer. */
+int nn_model_new(struct nn_model **out, struct nn_backend *be,
+                 const struct nn_layer_spec *spec, size_t n,
+                 const struct nn_shape *sample, struct rng_mt *gen, size_t *bad,
+                 struct err *err);
+void nn_model_free(struct nn_model *m); /* NULL is fine */
+
+/* Trainable parameters, counted over the tensors that were built. */
+int64_t nn_model_count(const struct nn_model *m);
+
+enum nn_fusion { NN_FUSION_NONE, NN_FUSION_ALL };
+
+struct nn_forward_opts {
+    bool train;             /* dropout on */
+    enum nn_fusion fusion;  /* ALL: an activation joins its linear layer */
+    uint64_t dropout_seed;
+    int64_t first;          /* position of row 0 in the step's batch */
+};
+
+/* Records x (B, sample...) -> *out (B, out...), owned by the tape. */
+int nn_model_forward(struct nn_model *m, struct nn_tape *tape,
+                     struct nn_tensor *x, const struct nn_forward_opts *opts,
+                     struct nn_tensor **out, struct err *err);
+
+/* A block like the parameters', zeroed: gradients, optimizer state. */
+int nn_params_like(struct nn_params *out, const struct nn_params *of,
+                   enum nn_category cat, struct err *err);
+void nn_params_free(struct nn_params *p);
+
+#endif

@@ -1,0 +1,191 @@
+#include "nn/opcase.h"
+
+#include <string.h>
+
+#include "nn/base/mem.h"
+
+/* Names of the reference tables where they differ from ours. */
+static const struct {
+    const char *name;
+    enum nn_op_id op;
+    int n_in;
+} known[] = {
+    {"linear", NN_OP_LINEAR, 3},
+    {"matmul", NN_OP_MATMUL, 2},
+    {"relu", NN_OP_RELU, 1},
+    {"tanh", NN_OP_TANH, 1},
+    {"sigmoid", NN_OP_SIGMOID, 1},
+    {"gelu", NN_OP_GELU, 1},
+    {"dropout", NN_OP_DROPOUT, 1},
+    {"softmax", NN_OP_SOFTMAX, 1},
+    {"log_softmax", NN_OP_LOG_SOFTMAX, 1},
+    {"cross_entropy", NN_OP_CROSS_ENTROPY, 2},
+    {"bce_with_logits", NN_OP_BCE_WITH_LOGITS, 2},
+    {"mse", NN_OP_MSE, 2},
+    {"add", NN_OP_ADD, 2},
+    {"add_broadcast", NN_OP_ADD, 2},
+    {"sub", NN_OP_SUB, 2},
+    {"mul", NN_OP_MUL, 2},
+    {"mul_broadcast", NN_OP_MUL, 2},
+    {"div", NN_OP_DIV, 2},
+    {"neg", NN_OP_NEG, 1},
+    {"exp", NN_OP_EXP, 1},
+    {"log", NN_OP_LOG, 1},
+    {"pow", NN_OP_POW, 1},
+    {"mean", NN_OP_MEAN, 1},
+    {"sum", NN_OP_SUM, 1},
+    {"sum_dim", NN_OP_SUM, 1},
+};
+
+static int find(const char *op)
+{
+    int i;
+
+    for (i = 0; i < (int)(sizeof known / sizeof *known); i++)
+        if (strcmp(known[i].name, op) == 0)
+            return i;
+    return -1;
+}
+
+bool nn_opcase_known(const char *op, int *n_in)
+{
+    int i = find(op);
+
+    if (i >= 0)
+        *n_in = known[i].n_in;
+    return i >= 0;
+}
+
+bool nn_opcase_is_index(const char *op, int i)
+{
+    return i == 1 && strcmp(op, "cross_entropy") == 0;
+}
+
+bool nn_opcase_is_weight(const char *op, int i)
+{
+    return i == 1 && strcmp(op, "linear") == 0;
+}
+
+static int apply_linear(const struct nn_opcase *c, struct nn_tape *tape,
+                        struct nn_tensor *const *in, struct nn_tensor **out,
+                        struct err *err)
+{
+    static const enum nn_op_id act_op[] = {
+        [NN_ACT_RELU] = NN_OP_RELU,
+        [NN_ACT_TANH] = NN_OP_TANH,
+        [NN_ACT_SIGMOID] = NN_OP_SIGMOID,
+    };
+    union nn_attrs attrs = {.linear = {c->unfused ? NN_ACT_NONE : c->act}};
+    int rc = nn_tape_apply(tape, NN_OP_LINEAR, in, in[2] ? 3 : 2, &attrs, out,
+                           err);
+
+    if (rc == 0 && c->unfused && c->act != NN_ACT_NONE)
+        rc = nn_tape_apply(tape, act_op[c->act], out, 1, NULL, out, err);
+    return rc;
+}
+
+/* (B, C) with 1 / B (or 1) at each target and 0 elsewhere, negated. */
+static int one_hot(const struct nn_opcase *c, struct nn_tape *tape,
+                   struct nn_tensor *const *in, struct nn_tensor **out,
+                   struct err *err)
+{
+    int64_t rows = in[0]->shape.dim[0], cols = in[0]->shape.dim[1], i;
+    double *hot = mem_array((size_t)(rows * cols), sizeof *hot);
+    int32_t *target = mem_array((size_t)rows, sizeof *target);
+    int rc;
+
+    if (!hot || !target) {
+        rc = err_set(err, ERR_NOMEM, "out of memory for a check");
+        goto done;
+    }
+    rc = nn_tensor_get(in[1], target, err);
+    for (i = 0; rc == 0 && i < rows; i++) {
+        if (target[i] < 0 || target[i] >= cols)
+            rc = err_set(err, ERR_CORRUPT, "target %d of row %lld is no class",
+                         (int)target[i], (long long)i);
+        else
+            hot[i * cols + target[i]] = c->sum ? -1.0 : -1.0 / (double)rows;
+    }
+    if (rc == 0)
+        rc = nn_tape_tensor(tape, &in[0]->shape, NN_F64, NN_CAT_TEMPORARY, out,
+                            err);
+    if (rc == 0)
+        rc = nn_tensor_set(*out, hot, err);
+done:
+    mem_free(hot);
+    mem_free(target);
+    return rc;
+}
+
+/* The unfused form: -sum(one_hot * log_softmax(x)) / B, in float64. */
+static int apply_composed(const struct nn_opcase *c, struct nn_tape *tape,
+                          struct nn_tensor *const *in, struct nn_tensor **out,
+                          struct err *err)
+{
+    union nn_attrs all = {.reduce = {NN_AXIS_ALL}};
+    struct nn_tensor *pair[2];
+    int rc;
+
+    rc = nn_tape_apply(tape, NN_OP_LOG_SOFTMAX, in, 1, NULL, &pair[0], err);
+    if (rc == 0)
+        rc = one_hot(c, tape, in, &pair[1], err);
+    if (rc == 0)
+        rc = nn_tape_apply(tape, NN_OP_MUL, pair, 2, NULL, &pair[0], err);
+    if (rc == 0)
+        rc = nn_tape_apply(tape, NN_OP_SUM, pair, 1, &all, out, err);
+    return rc;
+}
+
+static int apply_loss(const struct nn_opcase *c, enum nn_op_id op,
+                      struct nn_tape *tape, struct nn_tensor *const *in,
+                      struct nn_tensor **out, struct err *err)
+{
+    union nn_attrs attrs = {.loss = {.scale = 1.0,
+                                     .label_smoothing = c->label_smoothing,
+                                     .pos_weight = c->pos_weight != 0.0
+                                                       ? c->pos_weight
+                                                       : 1.0}};
+    int64_t n = op == NN_OP_CROSS_ENTROPY ? in[0]->shape.dim[0]
+                                          : nn_tensor_numel(in[0]);
+
+    if (!c->sum)
+        attrs.loss.scale = 1.0 / (double)n;
+    return nn_tape_apply(tape, op, in, 2, &attrs, out, err);
+}
+
+int nn_opcase_apply(const struct nn_opcase *c, struct nn_tape *tape,
+                    struct nn_tensor *const *in, struct nn_tensor **out,
+                    struct err *err)
+{
+    union nn_attrs attrs = {0};
+    int k = find(c->op);
+
+    *out = NULL;
+    if (k < 0)
+        return err_set(err, ERR_CONFIG, "there is no operator '%s'", c->op);
+    switch (known[k].op) {
+    case NN_OP_LINEAR:
+        return apply_linear(c, tape, in, out, err);
+    case NN_OP_CROSS_ENTROPY:
+        if (c->composed)
+            return apply_composed(c, tape, in, out, err);
+        return apply_loss(c, known[k].op, tape, in, out, err);
+    case NN_OP_BCE_WITH_LOGITS:
+    case NN_OP_MSE:
+        return apply_loss(c, known[k].op, tape, in, out, err);
+    case NN_OP_POW:
+        attrs.scalar = c->exponent;
+        break;
+    case NN_OP_SUM:
+    case NN_OP_MEAN:
+        attrs.reduce.axis = c->dim;
+        break;
+    case NN_OP_DROPOUT:
+        attrs.dropout.p = c->p;
+        break;
+    default:
+        break;
+    }
+    return nn_tape_apply(tape, known[k].op, in, known[k].n_in, &attrs, out,
+                         err);
+}

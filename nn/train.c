@@ -1,0 +1,321 @@
+#include "nn/train.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "nn/base/mem.h"
+
+/* Blocks that a pairwise tree over n pieces needs at once: the binary digits
+ * of the number of pieces done, and one for the piece at hand. */
+static int tree_depth(int64_t n)
+{
+    int d = 1;
+
+    while (n > 1) {
+        n = (n + 1) / 2;
+        d++;
+    }
+    return d;
+}
+
+int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
+                   const struct nn_data *data,
+                   const struct nn_trainer_opts *opts, struct err *err)
+{
+    struct nn_trainer *t = mem_zalloc(sizeof *t);
+    int rc, i, extra;
+
+    *out = NULL;
+    if (!t)
+        return err_set(err, ERR_NOMEM, "out of memory for training");
+    t->model = model;
+    t->data = data;
+    t->opts = *opts;
+    t->source.data = data;
+    extra = tree_depth(opts->microbatches) - 1;
+    rc = nn_loss_check(&opts->loss, data, &model->out, err);
+    if (rc == 0)
+        rc = nn_optim_new(&t->optim, model, &opts->optim, err);
+    if (rc == 0 && extra > 0) {
+        t->piece = mem_array((size_t)extra, sizeof *t->piece);
+        if (!t->piece)
+            rc = err_set(err, ERR_NOMEM, "out of memory for training");
+    }
+    for (i = 0; rc == 0 && i < extra; i++) {
+        rc = nn_params_like(&t->piece[i], &model->params, NN_CAT_GRADIENT,
+                            err);
+        if (rc == 0)
+            t->n_piece = i + 1;
+    }
+    if (rc != 0) {
+        nn_trainer_free(t);
+        return rc;
+    }
+    *out = t;
+    return 0;
+}
+
+void nn_trainer_free(struct nn_trainer *t)
+{
+    int i;
+
+    if (!t)
+        return;
+    for (i = 0; i < NN_STEP_CACHE; i++)
+        nn_step_free(t->cache[i].step);
+    for (i = 0; i < t->n_piece; i++)
+        nn_params_free(&t->piece[i]);
+    mem_free(t->piece);
+    nn_optim_free(t->optim);
+    mem_free(t);
+}
+
+/* What recording a step carries along: results of pieces that wait for their
+ * neighbour, as a binary counter does with its digits. */
+struct recording {
+    struct nn_trainer *t;
+    struct nn_tape *tape;
+    struct nn_tensor *x, *y; /* the whole batch */
+    int64_t batch;
+    struct nn_tensor *loss[64]; /* of the subtrees on the stack */
+    int level[64];              /* their heights */
+    int n;
+};
+
+static struct nn_params *grad_block(struct nn_trainer *t, int i)
+{
+    return i == 0 ? &t->model->grads : &t->piece[i - 1];
+}
+
+/* Points the parameters at block i of gradients, holding nothing. */
+static void bind_grads(struct nn_trainer *t, int i)
+{
+    struct nn_params *g = grad_block(t, i);
+    int k;
+
+    for (k = 0; k < t->model->params.n; k++) {
+        t->model->params.t[k]->grad = g->t[k];
+        t->model->params.t[k]->grad_ready = false;
+    }
+}
+
+static int record_forward(struct recording *r, int64_t first, int64_t n,
+                          struct nn_tensor **loss, struct err *err)
+{
+    struct nn_forward_opts f = {.train = true,
+                                .fusion = r->t->opts.fusion,
+                                .dropout_seed = r->t->opts.dropout_seed,
+                                .first = first};
+    struct nn_tensor *x, *y, *out;
+    int rc;
+
+    r->tape->phase = NN_PHASE_FORWARD;
+    rc = nn_tape_rows(r->tape, r->x, first, n, &x, err);
+    if (rc == 0)
+        rc = nn_tape_rows(r->tape, r->y, first, n, &y, err);
+    if (rc == 0)
+        rc = nn_model_forward(r->t->model, r->tape, x, &f, &out, err);
+    if (rc == 0)
+        rc = nn_loss_apply(&r->t->opts.loss, r->tape, out, y, r->batch, loss,
+                           err);
+    return rc;
+}
+
+static int record_clear_grad(struct recording *r, struct err *err)
+{
+    struct nn_call c = {.op = NN_OP_CLEAR_GRAD, .n_out = 1, .layer = ""};
+
+    r->tape->phase = NN_PHASE_CLEAR_GRAD;
+    c.out[0] = r->t->model->grads.flat;
+    c.attrs.set_to_none = !r->t->opts.zero_grad_to_zero;
+    return nn_tape_call(r->tape, &c, err);
+}
+
+static int add_into(struct nn_tape *tape, struct nn_tensor *to,
+                    struct nn_tensor *from, struct err *err)
+{
+    struct nn_call c = {.op = NN_OP_ADD_INTO, .n_in = 1, .n_out = 1,
+                        .in = {from}, .out = {to}, .layer = ""};
+
+    return nn_tape_call(tape, &c, err);
+}
+
+/* Adds the two subtrees on top of the stack. */
+static int merge_top(struct recording *r, struct err *err)
+{
+    int a = r->n - 2, b = r->n - 1;
+    int rc = add_into(r->tape, grad_block(r->t, a)->flat,
+                      grad_block(r->t, b)->flat, err);
+
+    if (rc == 0)
+        rc = add_into(r->tape, r->loss[a], r->loss[b], err);
+    r->level[a] = (r->level[a] > r->level[b] ? r->level[a] : r->level[b]) + 1;
+    r->n--;
+    return rc;
+}
+
+static int record_piece(struct recording *r, int64_t first, int64_t n,
+                        struct err *err)
+{
+    struct nn_tensor *loss;
+    int rc;
+
+    bind_grads(r->t, r->n);
+    rc = record_forward(r, first, n, &loss, err);
+    if (rc == 0 && first == 0)
+        rc = record_clear_grad(r, err);
+    r->tape->phase = NN_PHASE_BACKWARD;
+    if (rc == 0)
+        rc = nn_tape_backward(r->tape, loss, false, err);
+    if (rc != 0)
+        return rc;
+    r->loss[r->n] = loss;
+    r->level[r->n++] = 0;
+    while (rc == 0 && r->n > 1 && r->level[r->n - 1] == r->level[r->n - 2])
+        rc = merge_top(r, err);
+    return rc;
+}
+
+static int record_optimizer(struct recording *r, struct err *err)
+{
+    struct nn_trainer *t = r->t;
+    struct nn_call c = {.op = NN_OP_CLIP_GRAD_NORM, .n_out = 1, .layer = ""};
+    struct nn_shape one = nn_shape1(1);
+    int rc;
+
+    r->tape->phase = NN_PHASE_OPTIMIZER;
+    if (t->opts.clip_grad_norm > 0.0) {
+        rc = nn_tape_tensor(r->tape, &one, NN_F32, NN_CAT_TEMPORARY,
+                            &c.out[0], err);
+        if (rc != 0)
+            return rc;
+        c.attrs.clip.max_norm = t->opts.clip_grad_norm;
+        c.attrs.clip.grads = t->model->grads.t;
+        c.attrs.clip.n = t->model->grads.n;
+        rc = nn_tape_call(r->tape, &c, err);
+        if (rc != 0)
+            return rc;
+    }
+    return nn_optim_record(t->optim, r->tape, err);
+}
+
+/* Piece i of m over batch samples: the first batch % m pieces have one more. */
+static int64_t piece_begin(int64_t batch, int64_t m, int64_t i)
+{
+    int64_t q = batch / m, rest = batch % m;
+
+    return i * q + (i < rest ? i : rest);
+}
+
+static int record_calls(struct recording *r, struct err *err)
+{
+    int64_t m = r->t->opts.microbatches < 1 ? 1 : r->t->opts.microbatches;
+    int64_t i;
+    int rc = nn_loss_batch(&r->t->opts.loss, r->tape, &r->t->source, r->batch,
+                           &r->x, &r->y, err);
+
+    for (i = 0; rc == 0 && i < m; i++) {
+        int64_t begin = piece_begin(r->batch, m, i);
+        int64_t end = piece_begin(r->batch, m, i + 1);
+
+        if (end > begin) /* adding an empty piece's zeros changes nothing */
+            rc = record_piece(r, begin, end - begin, err);
+    }
+    while (rc == 0 && r->n > 1)
+        rc = merge_top(r, err);
+    bind_grads(r->t, 0);
+    return rc == 0 ? record_optimizer(r, err) : rc;
+}
+
+/* Runs a step of this batch size while writing it down, and keeps it. */
+static int record_step(struct nn_trainer *t, int64_t batch, struct err *err)
+{
+    struct recording r = {.t = t, .batch = batch};
+    int slot = t->next_cache;
+    struct nn_step *step;
+    int rc = nn_tape_new(&r.tape, t->model->be, err);
+
+    if (rc != 0)
+        return rc;
+    rc = t->model->be->ops->set_scalars(t->model->be, &t->scalars, err);
+    if (rc == 0)
+        rc = record_calls(&r, err);
+    if (rc != 0) {
+        nn_tape_free(r.tape);
+        return rc;
+    }
+    rc = nn_step_new(&step, r.tape, t->opts.execution, err);
+    if (rc != 0)
+        return rc;
+    nn_step_free(t->cache[slot].step);
+    t->cache[slot].batch = batch;
+    t->cache[slot].step = step;
+    t->cache[slot].loss = r.loss[0];
+    t->next_cache = (slot + 1) % NN_STEP_CACHE;
+    return 0;
+}
+
+static int find_step(const struct nn_trainer *t, int64_t batch)
+{
+    int i;
+
+    for (i = 0; i < NN_STEP_CACHE; i++)
+        if (t->cache[i].step && t->cache[i].batch == batch)
+            return i;
+    return -1;
+}
+
+const struct nn_step *nn_trainer_recorded(const struct nn_trainer *t,
+                                          int64_t batch)
+{
+    int i = find_step(t, batch);
+
+    return i < 0 ? NULL : t->cache[i].step;
+}
+
+/* Reads the loss and the optimizer's count of non-finite parameters. */
+static int read_results(struct nn_trainer *t, int slot, double lr, float *loss,
+                        struct err *err)
+{
+    int32_t bad = 0;
+    int rc = nn_tensor_get(t->cache[slot].loss, loss, err);
+
+    if (rc == 0)
+        rc = nn_tensor_get(t->optim->flag, &bad, err);
+    if (rc != 0)
+        return rc;
+    if (!isfinite(*loss))
+        return err_set(err, ERR_NONFINITE,
+                       "the loss is %s at step %lld (learning rate %g): "
+                       "training diverged; try a smaller learning rate",
+                       isnan(*loss) ? "nan" : "inf", (long long)t->step, lr);
+    if (bad != 0)
+        return err_set(err, ERR_NONFINITE,
+                       "%ld parameters are inf or nan after step %lld "
+                       "(learning rate %g): training diverged; try a smaller "
+                       "learning rate",
+                       (long)bad, (long long)t->step, lr);
+    return 0;
+}
+
+int nn_trainer_step(struct nn_trainer *t, const int64_t *order, int64_t first,
+                    int64_t batch, double lr, float *loss, struct err *err)
+{
+    int slot = find_step(t, batch);
+    int rc;
+
+    t->source.order = order;
+    t->source.first = first;
+    t->scalars.step = (uint64_t)t->step;
+    nn_optim_advance(t->optim, lr, &t->scalars);
+    if (slot < 0) {
+        rc = record_step(t, batch, err);
+        slot = find_step(t, batch);
+    } else
+        rc = nn_step_run(t->cache[slot].step, &t->scalars, err);
+    if (rc == 0)
+        rc = read_results(t, slot, lr, loss, err);
+    if (rc == 0)
+        t->step++;
+    return rc;
+}

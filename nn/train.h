@@ -1,0 +1,66 @@
+/* The training engine: a model, its optimizer and a loss, and the recorded
+ * step that moves them on by one batch. */
+#ifndef NN_TRAIN_H
+#define NN_TRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nn/data.h"
+#include "nn/loss.h"
+#include "nn/model.h"
+#include "nn/optim.h"
+#include "nn/step.h"
+
+struct nn_trainer_opts {
+    struct nn_loss loss;
+    struct nn_optim_spec optim;
+    /* A batch is cut into this many contiguous pieces; each goes forward and
+     * backward by itself, and the pieces' gradients and losses are added in a
+     * pairwise tree (neighbours, bottom up, an odd one carried). */
+    int64_t microbatches;
+    double clip_grad_norm; /* 0: none */
+    enum nn_fusion fusion;
+    enum nn_execution execution;
+    bool zero_grad_to_zero; /* clear grad writes zeros instead of dropping */
+    uint64_t dropout_seed;
+};
+
+enum { NN_STEP_CACHE = 4 };
+
+struct nn_trainer {
+    struct nn_model *model;     /* borrowed */
+    const struct nn_data *data; /* borrowed */
+    struct nn_trainer_opts opts;
+    struct nn_optim *optim;
+    struct nn_batch_source source;
+    struct nn_scalars scalars;
+    int64_t step; /* global, next to run */
+    /* gradient blocks of pieces that wait to be added, beyond the model's */
+    struct nn_params *piece;
+    int n_piece;
+    /* one recorded step a batch size, the oldest replaced */
+    struct {
+        int64_t batch;
+        struct nn_step *step;
+        struct nn_tensor *loss; /* owned by the step's tape */
+    } cache[NN_STEP_CACHE];
+    int next_cache;
+};
+
+int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
+                   const struct nn_data *data,
+                   const struct nn_trainer_opts *opts, struct err *err);
+void nn_trainer_free(struct nn_trainer *t); /* NULL is fine */
+
+/* One step on samples order[first .. first + batch) of the data at rate lr;
+ * *loss gets the mean loss of the batch. ERR_NONFINITE if the loss or a
+ * parameter is not finite afterwards: the message names step and rate. */
+int nn_trainer_step(struct nn_trainer *t, const int64_t *order, int64_t first,
+                    int64_t batch, double lr, float *loss, struct err *err);
+
+/* The recorded step for a batch size, or NULL when none ran yet. */
+const struct nn_step *nn_trainer_recorded(const struct nn_trainer *t,
+                                          int64_t batch);
+
+#endif
