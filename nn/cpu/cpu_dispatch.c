@@ -1,0 +1,172 @@
+/* One row for each operator: what runs it and which operands it takes. */
+#include "nn/cpu/cpu_ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Operands in order, inputs > outputs, '[' before the first optional one:
+ *   f  float32 or float64, the same all through the call, plain rows
+ *   w  likewise, in either layout
+ *   s  float32, plain rows          p  float32, either layout
+ *   i  int32, plain rows            x  any */
+struct row {
+    int (*run)(struct cpu *cpu, const struct nn_call *call, struct err *err);
+    const char *operands;
+};
+
+static const struct row rows[NN_OP_COUNT] = {
+    [NN_OP_LINEAR] = {cpu_op_linear, "fw[f>f"},
+    [NN_OP_LINEAR_GRAD_INPUT] = {cpu_op_linear_grad_input, "fw>f"},
+    [NN_OP_LINEAR_GRAD_WEIGHT] = {cpu_op_linear_grad_weight, "ff>w"},
+    [NN_OP_LINEAR_GRAD_BIAS] = {cpu_op_linear_grad_bias, "f>f"},
+    [NN_OP_MATMUL] = {cpu_op_matmul, "ff>f"},
+    [NN_OP_RELU] = {cpu_op_unary, "f>f"},
+    [NN_OP_RELU_GRAD] = {cpu_op_unary_grad, "ff>f"},
+    [NN_OP_TANH] = {cpu_op_unary, "f>f"},
+    [NN_OP_TANH_GRAD] = {cpu_op_unary_grad, "ff>f"},
+    [NN_OP_SIGMOID] = {cpu_op_unary, "f>f"},
+    [NN_OP_SIGMOID_GRAD] = {cpu_op_unary_grad, "ff>f"},
+    [NN_OP_GELU] = {cpu_op_unary, "f>f"},
+    [NN_OP_GELU_GRAD] = {cpu_op_unary_grad, "ff>f"},
+    [NN_OP_DROPOUT] = {cpu_op_dropout, "f>f"},
+    [NN_OP_SOFTMAX] = {cpu_op_softmax, "f>f"},
+    [NN_OP_SOFTMAX_GRAD] = {cpu_op_softmax, "ff>f"},
+    [NN_OP_LOG_SOFTMAX] = {cpu_op_softmax, "f>f"},
+    [NN_OP_LOG_SOFTMAX_GRAD] = {cpu_op_softmax, "ff>f"},
+    [NN_OP_CROSS_ENTROPY] = {cpu_op_cross_entropy, "fi>f"},
+    [NN_OP_CROSS_ENTROPY_GRAD] = {cpu_op_cross_entropy_grad, "ffi>f"},
+    [NN_OP_BCE_WITH_LOGITS] = {cpu_op_bce, "ff>f"},
+    [NN_OP_BCE_WITH_LOGITS_GRAD] = {cpu_op_bce_grad, "fff>f"},
+    [NN_OP_MSE] = {cpu_op_mse, "ff>f"},
+    [NN_OP_MSE_GRAD] = {cpu_op_mse_grad, "fff>f"},
+    [NN_OP_ADD] = {cpu_op_binary, "ff>f"},
+    [NN_OP_SUB] = {cpu_op_binary, "ff>f"},
+    [NN_OP_MUL] = {cpu_op_binary, "ff>f"},
+    [NN_OP_DIV] = {cpu_op_binary, "ff>f"},
+    [NN_OP_NEG] = {cpu_op_unary, "f>f"},
+    [NN_OP_EXP] = {cpu_op_unary, "f>f"},
+    [NN_OP_LOG] = {cpu_op_unary, "f>f"},
+    [NN_OP_POW] = {cpu_op_pow, "f>f"},
+    [NN_OP_SCALE] = {cpu_op_scale, "f>f"},
+    [NN_OP_SUM] = {cpu_op_reduce, "f>f"},
+    [NN_OP_MEAN] = {cpu_op_reduce, "f>f"},
+    [NN_OP_SUM_TO] = {cpu_op_sum_to, "f>f"},
+    [NN_OP_EXPAND] = {cpu_op_expand, "f>f"},
+    [NN_OP_FILL] = {cpu_op_fill, ">w"},
+    [NN_OP_COPY] = {cpu_op_copy, "x>x"},
+    [NN_OP_ADD_INTO] = {cpu_op_add_into, "w>w"},
+    [NN_OP_CLEAR_GRAD] = {cpu_op_clear_grad, ">x"},
+    [NN_OP_BATCH] = {cpu_op_batch, ">f[x"},
+    [NN_OP_CLIP_GRAD_NORM] = {cpu_op_clip, ">s"},
+    [NN_OP_SGD] = {cpu_op_sgd, "pp[p>i"},
+    [NN_OP_ADAM] = {cpu_op_adam, "pppp>i"},
+    [NN_OP_ARGMAX] = {cpu_op_argmax, "f>i"},
+};
+
+/* Whether t is what the letter asks for. *type is the float type of the call
+ * so far, -1 before the first. */
+static bool operand_fits(char letter, const struct nn_tensor *t, int *type)
+{
+    if (!t)
+        return false;
+    if (letter == 'x')
+        return true;
+    if (letter != 'w' && letter != 'p' && t->layout != NN_ROWS)
+        return false;
+    if (letter == 'i')
+        return t->dtype == NN_I32;
+    if (letter == 's' || letter == 'p')
+        return t->dtype == NN_F32;
+    if (t->dtype != NN_F32 && t->dtype != NN_F64)
+        return false;
+    if (*type < 0)
+        *type = (int)t->dtype;
+    return *type == (int)t->dtype;
+}
+
+/* Matches n tensors with the letters at *s up to '>' or the end. */
+static bool operands_fit(const char **s, struct nn_tensor *const *t, int n,
+                         int *type)
+{
+    bool optional = false;
+    int i = 0;
+
+    for (; **s && **s != '>'; (*s)++) {
+        if (**s == '[') {
+            optional = true;
+            continue;
+        }
+        if (i == n) {
+            if (!optional)
+                return false;
+            continue;
+        }
+        if (!operand_fits(**s, t[i++], type))
+            return false;
+    }
+    return i == n;
+}
+
+bool cpu_supports(const struct nn_backend *be, const struct nn_call *call)
+{
+    const char *s;
+    int type = -1;
+
+    (void)be;
+    if ((unsigned)call->op >= NN_OP_COUNT || !rows[call->op].run)
+        return false;
+    s = rows[call->op].operands;
+    if (!operands_fit(&s, call->in, call->n_in, &type))
+        return false;
+    s++; /* '>' */
+    return operands_fit(&s, call->out, call->n_out, &type);
+}
+
+/* ", float32 (128, 10)" for each operand, appended to buf. */
+static void append_operands(char *buf, size_t size, struct nn_tensor *const *t,
+                            int n)
+{
+    char shape[96];
+
+    for (int i = 0; i < n; i++) {
+        size_t used = strlen(buf);
+
+        (void)snprintf(buf + used, size - used, "%s%s %s%s", i > 0 ? ", " : "",
+                       nn_dtype_name(t[i]->dtype),
+                       nn_shape_text(&t[i]->shape, shape, sizeof shape),
+                       t[i]->layout == NN_WEIGHT ? " weight" : "");
+    }
+}
+
+static const char *operands_text(const struct nn_call *call, char *buf,
+                                 size_t size)
+{
+    size_t used;
+
+    buf[0] = '\0';
+    append_operands(buf, size, call->in, call->n_in);
+    used = strlen(buf);
+    (void)snprintf(buf + used, size - used, "%s-> ", used ? " " : "");
+    append_operands(buf, size, call->out, call->n_out);
+    return buf;
+}
+
+int cpu_shape_error(const struct nn_call *call, struct err *err)
+{
+    char text[512];
+
+    return err_set(err, ERR_SHAPE, "%s: operands do not fit each other: %s",
+                   nn_op_name(call->op),
+                   operands_text(call, text, sizeof text));
+}
+
+int cpu_run(struct nn_backend *be, const struct nn_call *call, struct err *err)
+{
+    char text[512];
+
+    if (!cpu_supports(be, call))
+        return err_set(err, ERR_SHAPE, "%s is not in the cpu backend for: %s",
+                       nn_op_name(call->op),
+                       operands_text(call, text, sizeof text));
+    return rows[call->op].run((struct cpu *)be, call, err);
+}
