@@ -1,0 +1,335 @@
+#include "pipeline/config.h"
+
+#include <string.h>
+
+#include "nn/base/mem.h"
+#include "pipeline/config_load.h"
+#include "pipeline/interp.h"
+#include "pipeline/override.h"
+#include "pipeline/scalar.h"
+#include "pipeline/stage.h"
+
+static void check_version(struct pl_loader *l)
+{
+    if (!pl_node_get(l->c->root, "version"))
+        pl_diag_error(l->d, l->c->root->loc, "the file lacks 'version: 1'");
+    else /* the command line may have changed it */
+        pl_load_check_version(l, l->c->root);
+}
+
+static void read_name(struct pl_loader *l)
+{
+    const struct pl_node *name = pl_node_get(l->c->root, "name");
+    char words[80];
+
+    if (!name) {
+        pl_diag_error(l->d, l->c->root->loc, "the file lacks 'name'");
+        pl_diag_help(l->d, "results go to out/<name>; write name: q2");
+    } else if (name->kind != PL_SCALAR) {
+        if (!name->bad)
+            pl_diag_error(l->d, name->loc, "name must be a text, not %s",
+                          pl_node_words(name, words));
+    } else if (pl_name_check(name->text, "file's results", name->loc, l->d)) {
+        l->c->name = name->text;
+    }
+}
+
+static void check_top(struct pl_loader *l)
+{
+    static const char *const later[] = {"imports", "operators"};
+    const struct pl_node *root = l->c->root;
+    size_t i, k;
+
+    check_version(l);
+    read_name(l);
+    for (i = 0; i < root->n; i++) {
+        const struct pl_pair *p = &root->pairs[i];
+
+        for (k = 0; k < PL_TOP_KEYS; k++)
+            if (strcmp(p->key, pl_top_keys[k]) == 0)
+                break;
+        if (k == PL_TOP_KEYS && strncmp(p->key, "x-", 2) != 0) {
+            pl_diag_error(l->d, p->key_loc, "unknown key '%s' at the top",
+                          p->key);
+            pl_diag_suggest(l->d, p->key, pl_top_keys, PL_TOP_KEYS);
+        }
+        for (k = 0; k < 2; k++)
+            if (strcmp(p->key, later[k]) == 0)
+                pl_diag_error(l->d, p->key_loc,
+                              "%s is not supported by this version", p->key);
+    }
+}
+
+/* The map at a top key, its names checked; NULL: there is none. *names gets
+ * its keys. */
+static const struct pl_node *named_map(struct pl_loader *l, const char *key,
+                                       const char *what,
+                                       const char *const **names, size_t *n)
+{
+    const struct pl_node *map = pl_node_get(l->c->root, key);
+    const char **list;
+    char words[80];
+    size_t i;
+
+    if (!map || map->bad)
+        return NULL;
+    if (map->kind != PL_MAP) {
+        pl_diag_error(l->d, map->loc, "%s must be a map, not %s", key,
+                      pl_node_words(map, words));
+        return NULL;
+    }
+    if (map->n > PL_MAX_NAMED) {
+        pl_diag_error(l->d, map->loc,
+                      "%s has %zu entries; at most %d are "
+                      "taken",
+                      key, map->n, PL_MAX_NAMED);
+        return NULL;
+    }
+    list = arena_array(l->arena, map->n, sizeof *list);
+    if (!list) {
+        l->d->nomem = true;
+        return NULL;
+    }
+    for (i = 0; i < map->n; i++) {
+        list[i] = map->pairs[i].key;
+        (void)pl_name_check(list[i], what, map->pairs[i].key_loc, l->d);
+    }
+    *names = list;
+    *n = map->n;
+    return map;
+}
+
+static void read_datasets(struct pl_loader *l, const struct pl_node *map)
+{
+    size_t i;
+
+    l->c->datasets = arena_array(l->arena, map->n, sizeof *l->c->datasets);
+    if (!l->c->datasets) {
+        l->d->nomem = true;
+        return;
+    }
+    for (i = 0; i < map->n; i++) {
+        const struct pl_pair *p = &map->pairs[i];
+        struct pl_dataset *ds = &l->c->datasets[l->c->n_datasets];
+        const char *where = arena_printf(l->arena, "datasets.%s", p->key);
+
+        if (!where) {
+            l->d->nomem = true;
+            return;
+        }
+        if (p->value->bad ||
+            pl_schema_read(&pl_dataset_schema, ds, p->value, where, &l->names,
+                           l->arena, l->d) > 0)
+            continue;
+        ds->name = p->key;
+        pl_dataset_check(ds, l->d);
+        l->c->n_datasets++;
+    }
+}
+
+static void read_models(struct pl_loader *l, const struct pl_node *map)
+{
+    size_t i;
+
+    l->c->models = arena_array(l->arena, map->n, sizeof *l->c->models);
+    if (!l->c->models) {
+        l->d->nomem = true;
+        return;
+    }
+    for (i = 0; i < map->n; i++) {
+        const struct pl_pair *p = &map->pairs[i];
+        struct pl_model *m = &l->c->models[l->c->n_models];
+        const char *where = arena_printf(l->arena, "models.%s", p->key);
+
+        if (!where) {
+            l->d->nomem = true;
+            return;
+        }
+        if (p->value->bad ||
+            pl_schema_read(&pl_model_schema, m, p->value, where, &l->names,
+                           l->arena, l->d) > 0)
+            continue;
+        m->name = p->key;
+        pl_model_check(m, l->d);
+        l->c->n_models++;
+    }
+}
+
+/* "hidden_dim=256 lr=0.001": the variables that hold one value. */
+static void write_recipe(struct pl_loader *l, const struct pl_node *vars)
+{
+    struct str s = {0};
+    size_t i;
+
+    str_add(&s, "");
+    for (i = 0; vars && i < vars->n; i++) {
+        const struct pl_node *v = vars->pairs[i].value;
+        double number;
+
+        if (v->kind != PL_SCALAR)
+            continue;
+        str_addf(&s, "%s%s=", s.len ? " " : "", vars->pairs[i].key);
+        if (v->written)
+            str_add(&s, v->written);
+        else if (!v->quoted && scalar_double(v->text, &number) == SCALAR_OK)
+            scalar_add(&s, number);
+        else
+            str_add(&s, v->text);
+    }
+    l->c->recipe = s.failed ? NULL : arena_strdup(l->arena, s.text);
+    if (!l->c->recipe)
+        l->d->nomem = true;
+    str_free(&s);
+}
+
+/* Checks of the stage kinds that go past their tables. */
+static void check_kinds(struct pl_loader *l)
+{
+    size_t i;
+
+    for (i = 0; i < l->c->n_stages; i++) {
+        const struct pl_stage *s = &l->c->stages[i];
+
+        if (s->kind->check)
+            s->kind->check(l->c, s, l->d);
+    }
+}
+
+/* From the merged tree to the structs. */
+static void read_config(struct pl_loader *l)
+{
+    const struct pl_node *datasets, *models, *stages, *vars;
+    const char *const *var_names;
+    size_t n_vars;
+
+    check_top(l);
+    vars = named_map(l, "vars", "variable", &var_names, &n_vars);
+    datasets = named_map(l, "datasets", "data set", &l->names.datasets,
+                         &l->names.n_datasets);
+    models =
+        named_map(l, "models", "model", &l->names.models, &l->names.n_models);
+    stages =
+        named_map(l, "stages", "stage", &l->names.stages, &l->names.n_stages);
+    if (l->d->nomem)
+        return;
+    if (datasets)
+        read_datasets(l, datasets);
+    if (models)
+        read_models(l, models);
+    write_recipe(l, vars);
+    if (pl_load_check_defaults(l) && stages && !l->d->nomem)
+        pl_load_stages(l);
+    if (!pl_node_get(l->c->root, "stages"))
+        pl_diag_error(l->d, l->c->root->loc, "the file has no stages");
+    if (l->d->errors == 0 && !l->d->nomem)
+        pl_load_order(l);
+    if (l->d->errors == 0 && !l->d->nomem)
+        check_kinds(l);
+    if (l->d->errors == 0 && !l->d->nomem)
+        pl_load_resolve(l);
+}
+
+/* Tree, command line, references. false: there is nothing to read further. */
+static bool load_root(struct pl_loader *l, const char *path,
+                      const char *const *overrides, size_t n, struct err *err)
+{
+    size_t i;
+
+    l->c->root = pl_load_tree(l, path, err);
+    /* after a wrong version, or without a base, nothing else can be judged */
+    if (!l->c->root || l->d->errors > 0 || l->d->nomem)
+        return false;
+    for (i = 0; i < n && !l->d->nomem; i++)
+        l->c->root = pl_override(l->c->root, overrides[i], l->arena, l->d);
+    if (l->d->nomem)
+        return false;
+    l->c->root = pl_interp(l->c->root, l->arena, l->d);
+    return l->c->root != NULL;
+}
+
+static int outcome(struct pl_loader *l, const char *path, struct err *err)
+{
+    if (l->d->nomem)
+        return err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);
+    if (err && err->code != 0)
+        return err->code;
+    if (l->d->errors == 0)
+        return 0;
+    return err_set(err, ERR_CONFIG, "%zu error%s in '%s'", l->d->errors,
+                   l->d->errors == 1 ? "" : "s", path);
+}
+
+int pl_config_load(struct pl_config **out, const char *path,
+                   const char *const *overrides, size_t n_overrides,
+                   struct pl_diag *d, struct err *err)
+{
+    struct pl_config *c = mem_zalloc(sizeof *c);
+    struct pl_loader l = {.c = c, .d = d};
+    struct err own = {0};
+    int rc;
+
+    *out = NULL;
+    if (!c)
+        return err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);
+    if (!err)
+        err = &own;
+    l.arena = &c->arena;
+    c->path = arena_strdup(&c->arena, path);
+    if (!c->path)
+        d->nomem = true;
+    else if (load_root(&l, path, overrides, n_overrides, err))
+        read_config(&l);
+    rc = outcome(&l, path, err);
+    if (rc != 0 && rc != ERR_CONFIG) {
+        pl_config_free(c);
+        d->n = d->errors = 0; /* they point into c */
+        d->kept = false;
+        return rc;
+    }
+    *out = c;
+    return rc;
+}
+
+void pl_config_free(struct pl_config *c)
+{
+    struct arena arena;
+
+    if (!c)
+        return;
+    arena = c->arena;
+    arena_free(&arena);
+    mem_free(c);
+}
+
+const struct pl_dataset *pl_config_dataset(const struct pl_config *c,
+                                           const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < c->n_datasets; i++)
+        if (strcmp(c->datasets[i].name, name) == 0)
+            return &c->datasets[i];
+    return NULL;
+}
+
+const struct pl_model *pl_config_model(const struct pl_config *c,
+                                       const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < c->n_models; i++)
+        if (strcmp(c->models[i].name, name) == 0)
+            return &c->models[i];
+    return NULL;
+}
+
+const struct pl_stage *pl_config_stage(const struct pl_config *c,
+                                       const char *id)
+{
+    size_t i;
+
+    for (i = 0; i < c->n_stages; i++)
+        if (strcmp(c->stages[i].id, id) == 0)
+            return &c->stages[i];
+    return NULL;
+}

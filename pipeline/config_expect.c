@@ -1,0 +1,284 @@
+/* `expect`: one subject, one relation, and what they are worth. */
+#include <math.h>
+#include <string.h>
+
+#include "pipeline/config_load.h"
+
+/* An entry as its table reads it. */
+struct entry {
+    const char *metric, *file;
+    double gt, ge, lt, le, eq, close;
+    const char *close_to;
+    bool exists, manual;
+    double atol, rtol, points;
+    const char *why, *text;
+    int device;
+};
+
+static const char *const devices[] = {"none", "cuda", NULL};
+
+#define AT(m) offsetof(struct entry, m)
+static const struct pl_field entry_fields[] = {
+    {.name = "metric",
+     .type = PL_T_STRING,
+     .offset = AT(metric),
+     .help = "a number of the stage's metrics.json",
+     .example = "test.accuracy"},
+    {.name = "file",
+     .type = PL_T_STRING,
+     .offset = AT(file),
+     .help = "an artifact of the stage",
+     .example = "curve.csv"},
+    {.name = "gt",
+     .type = PL_T_NUMBER,
+     .offset = AT(gt),
+     .help = "the metric must be greater"},
+    {.name = "ge",
+     .type = PL_T_NUMBER,
+     .offset = AT(ge),
+     .help = "the metric must be greater or equal"},
+    {.name = "lt",
+     .type = PL_T_NUMBER,
+     .offset = AT(lt),
+     .help = "the metric must be less"},
+    {.name = "le",
+     .type = PL_T_NUMBER,
+     .offset = AT(le),
+     .help = "the metric must be less or equal"},
+    {.name = "eq",
+     .type = PL_T_NUMBER,
+     .offset = AT(eq),
+     .help = "the metric must be equal"},
+    {.name = "close",
+     .type = PL_T_NUMBER,
+     .offset = AT(close),
+     .help = "the metric must be within atol + rtol |close| of it"},
+    {.name = "close_to",
+     .type = PL_T_STRING,
+     .offset = AT(close_to),
+     .help = "the same, of another metric"},
+    {.name = "exists",
+     .type = PL_T_BOOL,
+     .offset = AT(exists),
+     .help = "the file must be there"},
+    {.name = "atol",
+     .type = PL_T_NUMBER,
+     .offset = AT(atol),
+     .def = "-1",
+     .max = INFINITY,
+     .help = "absolute tolerance; 1e-8 if neither is given, else 0"},
+    {.name = "rtol",
+     .type = PL_T_NUMBER,
+     .offset = AT(rtol),
+     .def = "-1",
+     .max = INFINITY,
+     .help = "relative tolerance; 1e-5 if neither is given, else 0"},
+    {.name = "points",
+     .type = PL_T_NUMBER,
+     .offset = AT(points),
+     .def = "0",
+     .max = 1e6,
+     .help = "what it is worth"},
+    {.name = "why",
+     .type = PL_T_STRING,
+     .offset = AT(why),
+     .help = "a sentence for whoever does not meet it"},
+    {.name = "requires",
+     .type = PL_T_ENUM,
+     .offset = AT(device),
+     .def = "none",
+     .choices = devices,
+     .help = "a device; where there is none, it is not assessed"},
+    {.name = "manual",
+     .type = PL_T_BOOL,
+     .offset = AT(manual),
+     .def = "false",
+     .help = "a person grades it"},
+    {.name = "text",
+     .type = PL_T_STRING,
+     .offset = AT(text),
+     .help = "manual: what is graded"},
+};
+const struct pl_schema pl_expect_schema = {
+    .name = "expectation",
+    .help = "what must hold at the end of a stage",
+    PL_FIELDS(entry_fields),
+    .size = sizeof(struct entry),
+};
+#undef AT
+
+static const char *const subjects[] = {"metric", "file"};
+static const char *const relations[] = {"gt", "ge",    "lt",       "le",
+                                        "eq", "close", "close_to", "exists"};
+enum { N_SUBJECTS = 2, N_RELATIONS = 8 };
+
+/* How many of the keys stand in map; *found is the index of the last. */
+static size_t count_keys(const struct pl_node *map, const char *const *keys,
+                         size_t n, size_t *found)
+{
+    size_t count = 0, i;
+
+    for (i = 0; i < n; i++) {
+        if (!pl_node_get(map, keys[i]))
+            continue;
+        *found = i;
+        count++;
+    }
+    return count;
+}
+
+static double bound(const struct entry *e, enum pl_relation r)
+{
+    switch (r) {
+    case PL_REL_GT:
+        return e->gt;
+    case PL_REL_GE:
+        return e->ge;
+    case PL_REL_LT:
+        return e->lt;
+    case PL_REL_LE:
+        return e->le;
+    case PL_REL_EQ:
+        return e->eq;
+    case PL_REL_CLOSE:
+        return e->close;
+    default:
+        return 0;
+    }
+}
+
+/* NumPy's tolerances if none is given; else what is given, and 0. */
+static void set_tolerances(struct pl_expect *out, const struct entry *e)
+{
+    bool none = e->atol < 0 && e->rtol < 0;
+
+    out->atol = none ? 1e-8 : e->atol < 0 ? 0 : e->atol;
+    out->rtol = none ? 1e-5 : e->rtol < 0 ? 0 : e->rtol;
+}
+
+static void check_manual(struct pl_loader *l, const struct pl_node *node,
+                         const struct entry *e)
+{
+    static const char *const other[] = {"metric",   "file",   "gt",   "ge",
+                                        "lt",       "le",     "eq",   "close",
+                                        "close_to", "exists", "atol", "rtol"};
+    size_t at;
+
+    if (count_keys(node, other, sizeof other / sizeof *other, &at) > 0)
+        pl_diag_error(l->d, pl_node_pair(node, other[at])->key_loc,
+                      "what a person grades has no '%s'", other[at]);
+    if (!e->text)
+        pl_diag_error(l->d, node->loc,
+                      "manual: true needs 'text': what is graded");
+}
+
+/* A file exists; a metric has a number beside it. */
+static void check_fit(struct pl_loader *l, const struct pl_node *node,
+                      const struct entry *e, size_t relation)
+{
+    const char *name = relations[relation];
+    struct pl_loc loc = pl_node_pair(node, name)->key_loc;
+    bool close = relation == PL_REL_CLOSE || relation == PL_REL_CLOSE_TO;
+    const struct pl_pair *p;
+
+    if (e->file && relation != PL_REL_EXISTS)
+        pl_diag_error(l->d, loc, "a file goes with 'exists: true', not '%s'",
+                      name);
+    if (!e->file && relation == PL_REL_EXISTS)
+        pl_diag_error(l->d, loc, "exists goes with a file");
+    if (relation == PL_REL_EXISTS && !e->exists)
+        pl_diag_error(l->d, loc, "exists can only be true");
+    p = pl_node_pair(node, "atol");
+    if (!p)
+        p = pl_node_pair(node, "rtol");
+    if (p && !close)
+        pl_diag_error(l->d, p->key_loc, "%s goes with close and close_to",
+                      p->key);
+}
+
+static void check_measured(struct pl_loader *l, const struct pl_node *node,
+                           const struct entry *e, size_t *relation)
+{
+    size_t at = 0;
+    size_t n_subjects = count_keys(node, subjects, N_SUBJECTS, &at);
+    size_t n_relations = count_keys(node, relations, N_RELATIONS, relation);
+
+    if (n_subjects != 1) {
+        pl_diag_error(l->d, node->loc,
+                      "an expectation has one of metric and file, not %s",
+                      n_subjects ? "both" : "none");
+        return;
+    }
+    if (n_relations != 1) {
+        pl_diag_error(l->d, node->loc,
+                      "an expectation has one of gt, ge, lt, le, eq, close, "
+                      "close_to and exists, not %s",
+                      n_relations ? "several" : "none");
+        if (n_relations)
+            pl_diag_help(l->d, "write one entry for each");
+        return;
+    }
+    check_fit(l, node, e, *relation);
+    if (e->text)
+        pl_diag_error(l->d, pl_node_pair(node, "text")->key_loc,
+                      "text goes with 'manual: true'");
+}
+
+static void read_entry(struct pl_loader *l, const struct pl_node *node,
+                       const char *list, size_t index, struct pl_expect *out)
+{
+    const char *where = arena_printf(l->arena, "%s.%zu", list, index);
+    struct entry e;
+    size_t relation = 0;
+
+    if (!where) {
+        l->d->nomem = true;
+        return;
+    }
+    if (node->bad || pl_schema_read(&pl_expect_schema, &e, node, where,
+                                    &l->names, l->arena, l->d) > 0)
+        return;
+    if (e.manual)
+        check_manual(l, node, &e);
+    else
+        check_measured(l, node, &e, &relation);
+    *out = (struct pl_expect){
+        .loc = node->loc,
+        .metric = e.metric,
+        .file = e.file,
+        .relation = (enum pl_relation)relation,
+        .bound = bound(&e, (enum pl_relation)relation),
+        .other = e.close_to,
+        .points = e.points,
+        .why = e.why,
+        .requires_device = e.device ? devices[e.device] : NULL,
+        .manual = e.manual,
+        .text = e.text,
+    };
+    set_tolerances(out, &e);
+}
+
+void pl_load_expect(struct pl_loader *l, const struct pl_node *list,
+                    struct pl_stage *s)
+{
+    const char *where = arena_printf(l->arena, "stages.%s.expect", s->id);
+    char words[80];
+    size_t i;
+
+    if (!list || list->bad)
+        return;
+    if (list->kind != PL_SEQ) {
+        pl_diag_error(l->d, list->loc, "%s must be a list, not %s",
+                      where ? where : "expect", pl_node_words(list, words));
+        pl_diag_help(l->d, "begin each entry with '- '");
+        return;
+    }
+    s->expect = arena_array(l->arena, list->n, sizeof *s->expect);
+    if (!s->expect || !where) {
+        l->d->nomem = true;
+        return;
+    }
+    s->n_expect = list->n;
+    for (i = 0; i < list->n; i++)
+        read_entry(l, list->items[i], where, i, &s->expect[i]);
+}

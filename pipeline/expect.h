@@ -1,0 +1,24 @@
+/* Expectations against what a stage measured. */
+#ifndef PIPELINE_EXPECT_H
+#define PIPELINE_EXPECT_H
+
+#include "nn/base/arena.h"
+#include "pipeline/config.h"
+#include "pipeline/metrics.h"
+#include "pipeline/pipeline.h"
+
+/* The stage that is judged. */
+struct pl_judged {
+    const char *stage;
+    const char *dir;                  /* its folder */
+    const char *device;               /* what it ran on: "cpu", "cuda" */
+    const struct pl_metrics *metrics; /* NULL: the stage is not whole */
+};
+
+/* Fills *v; texts come from arena. A metric that is missing, null or not
+ * finite satisfies nothing. close: |a - b| <= atol + rtol * |b|. */
+int pl_expect_assess(struct pl_verdict *v, const struct pl_expect *e,
+                     const struct pl_judged *of, struct arena *arena,
+                     struct err *err);
+
+#endif

@@ -1,0 +1,158 @@
+/* All that cmd/ sees: open a job, plan it, run it, ask about it. */
+#ifndef PIPELINE_PIPELINE_H
+#define PIPELINE_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nn/base/arena.h"
+#include "nn/base/err.h"
+#include "nn/base/str.h"
+
+#define PL_VERSION "0.1.0"
+
+struct pl_texts {
+    const char *const *item;
+    size_t n;
+};
+
+/* What the command line asks. Zero-initialise; texts are borrowed. */
+struct pl_opts {
+    const char *file;
+    struct pl_texts overrides; /* "a.b=v", "lr=0.01", "~a.b" */
+    const char *out;           /* NULL: "out" */
+    const char *device;        /* NULL: "auto" */
+    int threads;               /* 0: all the cores this process may use */
+    struct pl_texts only;      /* patterns of stage ids: these, and needs */
+    struct pl_texts from;      /* these and what builds on them, and needs */
+    struct pl_texts force;     /* these run again whatever their state */
+    bool force_all;
+    bool fresh;      /* unfinished stages begin anew */
+    bool keep_going; /* go on with what does not need the failed stage */
+};
+
+/* A checked config and the options that it is to be run with. */
+struct pl_job;
+
+/* Loads and checks opts->file; opts must outlive the job. End with
+ * pl_job_free, which *out wants after ERR_CONFIG too when it is not NULL:
+ * then pl_job_mistakes has the messages and *err only sums them up. */
+int pl_job_open(struct pl_job **out, const struct pl_opts *opts,
+                struct err *err);
+void pl_job_free(struct pl_job *job); /* NULL is fine */
+
+/* The mistakes in the file as they are shown; colour: ANSI escapes. */
+void pl_job_mistakes(const struct pl_job *job, struct str *out, bool colour);
+const char *pl_job_name(const struct pl_job *job);
+const char *pl_job_recipe(const struct pl_job *job); /* "" without vars */
+const char *pl_job_dir(const struct pl_job *job);    /* out/<name> */
+size_t pl_job_stages(const struct pl_job *job);
+/* The merged config as YAML. */
+void pl_job_resolved(const struct pl_job *job, struct str *out);
+
+enum pl_action {
+    PL_UP_TO_DATE,
+    PL_RUN,
+    PL_MAY_RUN, /* if a stage that it needs, and that runs first, changes */
+    PL_SKIP     /* a stage that it needs failed */
+};
+
+/* What the folder of a stage holds. */
+enum pl_state {
+    PL_STATE_MISSING,
+    PL_STATE_DONE,
+    PL_STATE_STALE,       /* whole, of other content or damaged */
+    PL_STATE_INTERRUPTED, /* begun, not ended */
+    PL_STATE_FAILED
+};
+
+struct pl_step {
+    const char *stage, *kind;
+    enum pl_action action;
+    enum pl_state state;
+    const char *reason; /* "with.epochs 5 -> 10"; "" when up to date */
+};
+
+/* What a run would do now, in order; reads only. */
+struct pl_plan {
+    struct pl_step *step;
+    size_t n;
+    char holder[200]; /* "pid 12 on host since ..." if a run is under way */
+    struct arena arena;
+};
+/* *out is the caller's (pl_plan_free). ERR_CONFIG if an option names a stage
+ * that is not there. */
+int pl_plan_make(struct pl_plan **out, const struct pl_job *job,
+                 struct err *err);
+void pl_plan_free(struct pl_plan *plan);         /* NULL is fine */
+size_t pl_plan_work(const struct pl_plan *plan); /* steps that would run */
+
+/* How far a stage's work is. */
+struct pl_progress {
+    const char *text;   /* what stands in front: "epoch 2/5  loss 0.1234" */
+    double done, total; /* in units; total 0: unknown */
+    const char *unit;   /* "step", "B" */
+};
+
+/* What a run tells while it goes. All functions are required. */
+struct pl_ui {
+    void *user;
+    void (*begin)(void *user, const char *device, const char *recipe);
+    void (*step)(void *user, const struct pl_step *step);
+    void (*say)(void *user, const char *line); /* a result */
+    void (*log)(void *user, const char *line); /* about the work */
+    void (*progress)(void *user, const char *stage,
+                     const struct pl_progress *p);
+    void (*ended)(void *user, const char *stage, double seconds);
+    void (*failed)(void *user, const char *stage, const struct err *err);
+    /* True once the user wants to stop: the step is finished and saved. Called
+     * often. */
+    bool (*stopping)(void *user);
+};
+
+enum pl_outcome {
+    PL_PASSED,
+    PL_FAILED,
+    PL_NOT_ASSESSED, /* the device it wants is not there */
+    PL_BY_HAND       /* graded by a person */
+};
+
+/* One expectation and how it went. */
+struct pl_verdict {
+    const char *stage;
+    const char *expectation; /* "test.accuracy > 0.97" */
+    const char *measured;    /* "0.9786", or why there is none */
+    const char *why;         /* the config's `why`, or NULL */
+    double points, of;
+    enum pl_outcome outcome;
+};
+
+struct pl_result {
+    struct pl_verdict *verdict;
+    size_t n_verdicts;
+    size_t n_failed_expectations;
+    double points, of; /* of what was assessed */
+    size_t n_run, n_up_to_date, n_failed, n_skipped;
+    bool began; /* false: it ended before the first stage */
+    struct arena arena;
+};
+
+/* Runs what is not up to date. 0 if every stage is whole in the end, whatever
+ * the expectations say; else the first failure's code: of a stage if
+ * res->n_failed is not 0 (ui->failed has told it), ERR_LOCKED, ERR_DEVICE,
+ * ERR_CONFIG or ERR_IO before the first one, ERR_INTERRUPTED when
+ * ui->stopping said so. *res is always to be ended by pl_result_free. */
+int pl_run(struct pl_job *job, const struct pl_ui *ui, struct pl_result *res,
+           struct err *err);
+void pl_result_free(struct pl_result *res);
+
+/* What `pipeline help WORD` says about a stage kind or a key of the config.
+ * False: WORD is neither, and *nearest is the nearest one or NULL. */
+bool pl_help(const char *word, struct str *out, const char **nearest);
+/* The stage kinds, a line each. */
+void pl_help_kinds(struct str *out);
+
+/* The nearest of names to a mistyped word, or NULL. */
+const char *pl_nearest(const char *word, const char *const *names, size_t n);
+
+#endif

@@ -1,0 +1,285 @@
+#include "pipeline/plan.h"
+
+#include <string.h>
+
+#include "nn/base/io.h"
+#include "nn/base/mem.h"
+#include "pipeline/lock.h"
+#include "pipeline/stage.h"
+
+static const struct pl_stage *stage_at(const struct pl_planner *p, size_t i)
+{
+    return &p->job->config->stages[i];
+}
+
+static int no_memory(const struct pl_stage *s, struct err *err)
+{
+    return err_set(err, ERR_NOMEM, "out of memory planning stage '%s'", s->id);
+}
+
+/* Marks what stage i builds on: its needs, and every download below them,
+ * since a stage may open any data set that its needs were made from. */
+static void mark_inputs(bool *marks, const struct pl_config *c, size_t i)
+{
+    bool *below = marks + c->n_stages;
+    size_t k, n;
+
+    below[i] = true;
+    for (k = i + 1; k-- > 0;) {
+        const struct pl_stage *s = &c->stages[k];
+
+        if (!below[k])
+            continue;
+        for (n = 0; n < s->n_needs; n++) {
+            size_t need = pl_job_index(c, s->needs[n]);
+
+            if (need >= c->n_stages)
+                continue;
+            below[need] = true;
+            if (k == i || c->stages[need].kind == &pl_kind_fetch)
+                marks[need] = true;
+        }
+    }
+}
+
+/* Adds what needed stages left. The outcome of one that is still to run is
+ * not known: *pending is set and last time's is taken instead. */
+static int add_needs(struct pl_decision *d, const struct pl_planner *p,
+                     size_t i, const char **pending, struct err *err)
+{
+    const struct pl_config *c = p->job->config;
+    bool *marks = mem_array(2 * c->n_stages + 1, sizeof *marks);
+    size_t k;
+
+    *pending = NULL;
+    if (!marks)
+        return no_memory(stage_at(p, i), err);
+    mark_inputs(marks, c, i);
+    for (k = 0; k < i; k++) {
+        const char *was, *key;
+
+        if (!marks[k])
+            continue;
+        key = arena_printf(p->arena, "needs.%s", c->stages[k].id);
+        if (p->known[k].state == PL_KNOWN_PENDING) {
+            *pending = c->stages[k].id;
+            was = key ? pl_inputs_get(&d->last.inputs, key) : NULL;
+            pl_inputs_add(&d->inputs, key, was ? was : "");
+        } else
+            pl_inputs_add(&d->inputs, key, p->known[k].outputs);
+    }
+    mem_free(marks);
+    return d->inputs.failed ? no_memory(stage_at(p, i), err) : 0;
+}
+
+/* The first need that failed, or NULL. */
+static const char *failed_need(const struct pl_planner *p, size_t i)
+{
+    const struct pl_stage *s = stage_at(p, i);
+    size_t k;
+
+    for (k = 0; k < s->n_needs; k++) {
+        size_t need = pl_job_index(p->job->config, s->needs[k]);
+
+        if (need < i && p->known[need].state == PL_KNOWN_FAILED)
+            return s->needs[k];
+    }
+    return NULL;
+}
+
+/* Notes that the stage may go on from what record left. */
+static void note_growth(struct pl_decision *d, const struct pl_stage *s,
+                        const struct pl_record *record, struct str *why)
+{
+    const struct pl_stage_kind *kind = s->kind;
+
+    if (!kind->grows || !pl_inputs_grown(&record->inputs, &d->inputs,
+                                         kind->grows))
+        return;
+    if (kind->may_grow && !kind->may_grow(s->with))
+        return;
+    memcpy(d->grown_from, record->fingerprint, sizeof d->grown_from);
+    str_add(why, ": goes on from there");
+}
+
+/* Compares a whole folder with what the config wants now. */
+static void judge_whole(struct pl_decision *d, const struct pl_stage *s,
+                        const char *dir, struct str *why)
+{
+    bool same = strcmp(d->last.fingerprint, d->fingerprint) == 0;
+
+    d->state = PL_STATE_STALE;
+    d->action = PL_RUN;
+    if (!same) {
+        pl_inputs_reason(why, &d->last.inputs, &d->inputs);
+        note_growth(d, s, &d->last, why);
+    } else if (pl_record_intact(&d->last, dir, why) &&
+             (!s->kind->intact || s->kind->intact(dir, why))) {
+        d->state = PL_STATE_DONE;
+        d->action = PL_UP_TO_DATE;
+    }
+    if (d->action == PL_RUN && why->len == 0)
+        str_add(why, "its record was changed");
+}
+
+/* A folder that was begun and not ended: kept if the content is the same. */
+static void judge_unfinished(struct pl_decision *d, const struct pl_stage *s,
+                             struct pl_record *begun, bool fresh,
+                             struct str *why)
+{
+    bool failed = strcmp(begun->state, "failed") == 0;
+
+    d->state = failed ? PL_STATE_FAILED : PL_STATE_INTERRUPTED;
+    d->action = PL_RUN;
+    if (strcmp(begun->fingerprint, d->fingerprint) != 0) {
+        pl_inputs_reason(why, &begun->inputs, &d->inputs);
+        note_growth(d, s, begun, why);
+        return;
+    }
+    d->resume = !fresh;
+    str_addf(why, "%s: %s", failed ? "failed last time" : "interrupted",
+             fresh ? "begins anew (--fresh)" : "resumes");
+}
+
+static void judge(struct pl_decision *d, const struct pl_planner *p, size_t i,
+                  const char *dir, struct str *why)
+{
+    const char *is;
+    struct pl_record begun;
+
+    if (d->last.state)
+        judge_whole(d, stage_at(p, i), dir, why);
+    else if (pl_record_read(&begun, dir, PL_UNFINISHED_FILE, p->arena, &is))
+        judge_unfinished(d, stage_at(p, i), &begun, p->job->opts->fresh, why);
+    else {
+        d->action = PL_RUN;
+        d->state = PL_STATE_MISSING;
+        str_add(why, "first run");
+    }
+    if (p->job->forced[i]) {
+        d->action = PL_RUN;
+        d->resume = false;
+        d->grown_from[0] = '\0';
+        str_clear(why);
+        str_add(why, "--force");
+    }
+}
+
+static int decide_in(struct pl_decision *d, const struct pl_planner *p,
+                     size_t i, const char *dir, struct err *err)
+{
+    const struct pl_stage *s = stage_at(p, i);
+    const char *is, *pending;
+    struct str why = {0};
+    int rc;
+
+    if (!pl_record_read(&d->last, dir, PL_WHOLE_FILE, p->arena, &is) ||
+        strcmp(d->last.state, "done") != 0)
+        d->last.state = NULL;
+    rc = pl_inputs_collect(&d->inputs, p->job->config, s, err);
+    if (rc == 0)
+        rc = add_needs(d, p, i, &pending, err);
+    if (rc == 0)
+        rc = pl_inputs_hash(d->fingerprint, &d->inputs, err);
+    if (rc != 0)
+        return rc;
+    str_add(&why, "");
+    judge(d, p, i, dir, &why);
+    if (d->action == PL_UP_TO_DATE && pending) {
+        d->action = PL_MAY_RUN;
+        str_addf(&why, "%s runs first", pending);
+    }
+    if (!why.failed)
+        d->reason = arena_strdup(p->arena, why.text);
+    str_free(&why);
+    return d->reason ? 0 : no_memory(s, err);
+}
+
+int pl_decide(struct pl_decision *d, const struct pl_planner *p, size_t i,
+              struct err *err)
+{
+    const char *failed = failed_need(p, i);
+    char *dir;
+    int rc;
+
+    memset(d, 0, sizeof *d);
+    d->inputs.arena = p->arena;
+    if (failed) {
+        d->action = PL_SKIP;
+        d->reason = arena_printf(p->arena, "needs %s", failed);
+        return d->reason ? 0 : no_memory(stage_at(p, i), err);
+    }
+    dir = io_join(p->job->dir, stage_at(p, i)->id);
+    if (!dir)
+        return no_memory(stage_at(p, i), err);
+    rc = decide_in(d, p, i, dir, err);
+    mem_free(dir);
+    return rc;
+}
+
+static int plan_step(struct pl_plan *plan, const struct pl_planner *p, size_t i,
+                     struct err *err)
+{
+    struct pl_decision d;
+    struct pl_step *step = &plan->step[plan->n];
+    int rc = pl_decide(&d, p, i, err);
+
+    if (rc != 0)
+        return rc;
+    p->known[i].state = PL_KNOWN_PENDING;
+    if (d.action == PL_UP_TO_DATE) {
+        p->known[i].state = PL_KNOWN_WHOLE;
+        rc = pl_record_outputs_hash(p->known[i].outputs, &d.last, err);
+    }
+    step->stage = arena_strdup(p->arena, stage_at(p, i)->id);
+    step->kind = stage_at(p, i)->kind->name;
+    step->action = d.action;
+    step->state = d.state;
+    step->reason = d.reason;
+    plan->n++;
+    return rc == 0 && !step->stage ? no_memory(stage_at(p, i), err) : rc;
+}
+
+int pl_plan_make(struct pl_plan **out, const struct pl_job *job,
+                 struct err *err)
+{
+    struct pl_plan *plan = mem_zalloc(sizeof *plan);
+    struct pl_planner p = {.job = job};
+    size_t i, n = job->config->n_stages;
+    int rc = 0;
+
+    *out = NULL;
+    if (!plan)
+        return err_set(err, ERR_NOMEM, "out of memory planning");
+    p.arena = &plan->arena;
+    p.known = arena_array(&plan->arena, n + 1, sizeof *p.known);
+    plan->step = arena_array(&plan->arena, n + 1, sizeof *plan->step);
+    if (!p.known || !plan->step)
+        rc = err_set(err, ERR_NOMEM, "out of memory planning");
+    (void)pl_lock_held(job->dir, plan->holder);
+    for (i = 0; rc == 0 && i < n; i++)
+        if (job->selected[i])
+            rc = plan_step(plan, &p, i, err);
+    if (rc == 0)
+        *out = plan;
+    else
+        pl_plan_free(plan);
+    return rc;
+}
+
+void pl_plan_free(struct pl_plan *plan)
+{
+    if (!plan)
+        return;
+    arena_free(&plan->arena);
+    mem_free(plan);
+}
+
+size_t pl_plan_work(const struct pl_plan *plan)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < plan->n; i++)
+        n += plan->step[i].action != PL_UP_TO_DATE;
+    return n;
+}

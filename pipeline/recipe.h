@@ -1,0 +1,102 @@
+/* The tables that training stages share: optimizer, schedule, and the `with`
+ * of train, evaluate, summary, autograd and fetch. */
+#ifndef PIPELINE_RECIPE_H
+#define PIPELINE_RECIPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pipeline/schema.h"
+
+enum pl_optimizer_type {
+    PL_OPT_SGD,
+    PL_OPT_SGD_MOMENTUM, /* sgd with momentum 0.9 unless said otherwise */
+    PL_OPT_ADAM,
+    PL_OPT_ADAMW
+};
+struct pl_optimizer {
+    int type;
+    double momentum; /* -1: the type's own default */
+    bool nesterov;
+    double weight_decay; /* -1: the type's own default (adamw 0.01, else 0) */
+    double beta1, beta2, eps;
+    const struct pl_node *node;
+};
+extern const char *const pl_optimizer_types[]; /* NULL-terminated */
+extern const struct pl_schema pl_optimizer_schema;
+
+enum pl_schedule_type { PL_SCHED_CONSTANT, PL_SCHED_STEP, PL_SCHED_COSINE };
+struct pl_schedule {
+    int type;
+    int64_t warmup_steps; /* lr(i) = base * (i + 1) / warmup_steps */
+    int64_t step_epochs;  /* step: lr *= gamma every so many epochs */
+    double gamma;
+    double min_lr; /* cosine: reached at the last step */
+};
+extern const struct pl_schema pl_schedule_schema;
+
+enum pl_loss { PL_LOSS_AUTO, PL_LOSS_CROSS_ENTROPY, PL_LOSS_BCE, PL_LOSS_MSE };
+
+struct pl_checkpointing {
+    int64_t every_n_epochs; /* epoch-N; 0: only last */
+    int64_t keep_last_n;    /* of epoch-N; 0: all */
+    int64_t every_n_steps;  /* resume.safetensors within an epoch; 0: none */
+};
+struct pl_monitor {
+    int metric; /* 0 validation.loss, 1 validation.accuracy */
+    int mode;   /* 0 min, 1 max */
+};
+
+struct pl_train_with {
+    const char *dataset, *model;
+    int loss; /* enum pl_loss */
+    double label_smoothing, pos_weight;
+    int64_t batch_size, epochs, seed, microbatches;
+    double lr, clip_grad_norm; /* 0: no clipping */
+    struct pl_optimizer optimizer;
+    struct pl_schedule schedule;
+    bool shuffle, drop_last;
+    int64_t torch_extra_iters_per_epoch;
+    int64_t eval_every_n_epochs, eval_batch_size;
+    struct pl_checkpointing checkpoint;
+    const struct pl_monitor *monitor; /* NULL: validation.loss, min */
+    int fusion; /* 0 none, 1 all */
+    const struct pl_node *node;
+};
+extern const struct pl_schema pl_train_schema;
+
+struct pl_evaluate_with {
+    const char *from;       /* a train stage */
+    const char *checkpoint; /* best, last or epoch-N of it */
+    int set;                /* 0 test, 1 validation, 2 train */
+    int64_t batch_size;
+    const struct pl_node *node;
+};
+extern const struct pl_schema pl_evaluate_schema;
+
+struct pl_summary_with {
+    const char *dataset, *model;
+    struct pl_list optimizers; /* names: state sizes are shown for each */
+    int64_t batch_size;        /* shown in the shapes */
+    const struct pl_node *node;
+};
+extern const struct pl_schema pl_summary_schema;
+
+struct pl_autograd_with {
+    int operators; /* 0: all */
+    struct pl_list reference; /* const char *: files of reference numbers */
+    double eps, gradcheck_tolerance, rtol, atol;
+    int64_t seed;
+    const struct pl_node *node;
+};
+extern const struct pl_schema pl_autograd_schema;
+
+struct pl_fetch_with {
+    const char *dataset;
+    bool offline;
+    double connect_timeout, stall_timeout;
+    const struct pl_node *node;
+};
+extern const struct pl_schema pl_fetch_schema;
+
+#endif

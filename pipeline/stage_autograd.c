@@ -1,0 +1,221 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "nn/base/rng.h"
+#include "nn/base/str.h"
+#include "pipeline/opcheck.h"
+#include "pipeline/recipe.h"
+#include "pipeline/reference.h"
+#include "pipeline/stage.h"
+
+/* What no reference can be given for: dropout's mask is our own. */
+static const struct {
+    const char *title;
+    struct nn_opcase op;
+    int n_in;
+    struct nn_shape in[3];
+} own_cases[] = {
+    {"dropout p=0.5", {.op = "dropout", .p = 0.5}, 1, {{2, {4, 6}}}},
+    {"dropout p=0.1", {.op = "dropout", .p = 0.1}, 1, {{3, {2, 3, 4}}}},
+};
+enum { N_OWN = sizeof own_cases / sizeof *own_cases };
+
+struct autograd {
+    struct pl_stage_ctx *ctx;
+    const struct pl_autograd_with *with;
+    struct pl_opcheck_opts opts;
+    const char *source; /* of the reference at hand */
+    struct arena arena;
+    struct str csv;
+    int total, failed;
+    double worst_grad, worst_close;
+};
+
+/* Fills t with numbers in [-1, 1] and marks it as wanting its gradient. */
+static int random_tensor(struct autograd *a, struct pl_ref_tensor *t,
+                         const struct nn_shape *shape, struct rng_mt *g)
+{
+    int64_t n = nn_shape_numel(shape), i;
+
+    t->name = "";
+    t->shape = *shape;
+    t->data = arena_array(&a->arena, (size_t)n, sizeof *t->data);
+    t->grad = arena_array(&a->arena, (size_t)n, sizeof *t->grad);
+    if (!t->data || !t->grad)
+        return ERR_NOMEM;
+    for (i = 0; i < n; i++)
+        t->data[i] = (double)rng_mt_uniform(g, -1.0f, 1.0f);
+    return 0;
+}
+
+static int own_case(struct autograd *a, int k, struct pl_ref_case *c,
+                    struct err *err)
+{
+    struct rng_mt g;
+    int rc = 0, i;
+
+    memset(c, 0, sizeof *c);
+    c->op = own_cases[k].op;
+    c->title = own_cases[k].title;
+    c->n_in = own_cases[k].n_in;
+    rng_mt_seed(&g, (uint64_t)a->with->seed + 1 + (uint64_t)k);
+    for (i = 0; rc == 0 && i < c->n_in; i++)
+        rc = random_tensor(a, &c->in[i], &own_cases[k].in[i], &g);
+    return rc == 0 ? 0 : err_set(err, ERR_NOMEM, "out of memory for a check");
+}
+
+static const char *mark(bool ok)
+{
+    return ok ? "\xe2\x9c\x94" : "\xe2\x9c\x98"; /* check mark, cross */
+}
+
+static void say_allclose(struct autograd *a, const struct pl_opcheck *o)
+{
+    if (!o->f64.made) {
+        pl_say(a->ctx, "%-34s - allclose   none: its mask is random", "");
+        return;
+    }
+    pl_say(a->ctx,
+           "%-34s %s allclose   max error %.1e with %s (rtol %g, atol %g); "
+           "float32 %.1e (rtol %g, atol %g)",
+           "", mark(o->f64.close && o->f32.close), o->f64.max_error,
+           a->source, a->opts.rtol, a->opts.atol, o->f32.max_error,
+           a->opts.rtol32, a->opts.atol32);
+}
+
+static void say_check(struct autograd *a, const struct pl_ref_case *c,
+                      const struct pl_opcheck *o)
+{
+    pl_say(a->ctx,
+           "%-34s %s gradcheck  max relative error %.1e over %lld elements "
+           "(float64, central differences, eps %g)",
+           c->title, mark(o->grad_ok), o->grad.max_error,
+           (long long)o->grad.checked, a->opts.eps);
+    say_allclose(a, o);
+    if (o->forms.made)
+        pl_say(a->ctx, "%-34s %s forms      fused and unfused differ by %.1e",
+               "", mark(o->forms.close), o->forms.max_error);
+}
+
+static void csv_number(struct str *s, bool made, double v)
+{
+    str_addc(s, ',');
+    if (made)
+        str_addf(s, "%.3e", v);
+}
+
+static void add_row(struct autograd *a, const struct pl_ref_case *c,
+                    const struct pl_opcheck *o)
+{
+    bool ok = pl_opcheck_passed(o);
+
+    str_addf(&a->csv, "%s,%lld", c->title, (long long)o->grad.checked);
+    csv_number(&a->csv, true, o->grad.max_error);
+    csv_number(&a->csv, o->f64.made, o->f64.max_error);
+    csv_number(&a->csv, o->f32.made, o->f32.max_error);
+    csv_number(&a->csv, o->forms.made, o->forms.max_error);
+    str_addf(&a->csv, ",%s\n", ok ? "pass" : "fail");
+    a->total++;
+    a->failed += !ok;
+    if (o->grad.max_error > a->worst_grad)
+        a->worst_grad = o->grad.max_error;
+    if (o->f64.max_error > a->worst_close)
+        a->worst_close = o->f64.max_error;
+}
+
+static int check_case(struct autograd *a, const struct pl_ref_case *c,
+                      struct err *err)
+{
+    struct pl_opcheck o;
+    int rc;
+
+    if (pl_stopping(a->ctx))
+        return err_set(err, ERR_INTERRUPTED, "stopped before all operators "
+                                             "were checked");
+    rc = pl_opcheck_run(&o, a->ctx->be, c, &a->opts, err);
+    if (rc != 0)
+        return rc;
+    say_check(a, c, &o);
+    add_row(a, c, &o);
+    return 0;
+}
+
+static int check_reference(struct autograd *a, const char *path,
+                           struct err *err)
+{
+    struct pl_reference ref;
+    size_t i;
+    int rc = pl_reference_read(&ref, path, err);
+
+    if (rc != 0)
+        return rc;
+    a->source = ref.source;
+    for (i = 0; rc == 0 && i < ref.n; i++)
+        rc = check_case(a, &ref.cases[i], err);
+    pl_reference_free(&ref);
+    return rc;
+}
+
+static int check_all(struct autograd *a, struct err *err)
+{
+    const char *const *path = a->with->reference.items;
+    struct pl_ref_case own;
+    size_t i;
+    int rc = 0, k;
+
+    str_add(&a->csv, "operator,elements,gradcheck_error,allclose_error,"
+                     "float32_error,forms_error,verdict\n");
+    for (i = 0; rc == 0 && i < a->with->reference.n; i++)
+        rc = check_reference(a, path[i], err);
+    for (k = 0; rc == 0 && k < N_OWN; k++) {
+        rc = own_case(a, k, &own, err);
+        if (rc == 0)
+            rc = check_case(a, &own, err);
+    }
+    return rc;
+}
+
+static int report(struct autograd *a, struct err *err)
+{
+    pl_say(a->ctx, "%d of %d operator forms hold", a->total - a->failed,
+           a->total);
+    pl_metric(a->ctx, "operators.total", a->total);
+    pl_metric(a->ctx, "operators.passed", a->total - a->failed);
+    pl_metric(a->ctx, "operators.failed", a->failed);
+    pl_metric(a->ctx, "gradcheck.max_error", a->worst_grad);
+    pl_metric(a->ctx, "allclose.max_error", a->worst_close);
+    if (a->csv.failed)
+        return err_set(err, ERR_NOMEM, "out of memory for operators.csv");
+    return pl_artifact_write(a->ctx, "operators.csv", a->csv.text, a->csv.len,
+                             err);
+}
+
+static int autograd(struct pl_stage_ctx *ctx, struct err *err)
+{
+    struct autograd a = {.ctx = ctx, .with = ctx->stage->with};
+    int rc;
+
+    a.opts.eps = a.with->eps;
+    a.opts.gradcheck_tolerance = a.with->gradcheck_tolerance;
+    a.opts.rtol = a.with->rtol;
+    a.opts.atol = a.with->atol;
+    a.opts.rtol32 = 1e-5;
+    a.opts.atol32 = 1e-6;
+    a.opts.seed = (uint64_t)a.with->seed;
+    rc = check_all(&a, err);
+    if (rc == 0)
+        rc = report(&a, err);
+    arena_free(&a.arena);
+    str_free(&a.csv);
+    return rc;
+}
+
+const struct pl_stage_kind pl_kind_autograd = {
+    .name = "autograd",
+    .help = "check operators: gradients against central differences, numbers "
+            "against a reference",
+    .with = &pl_autograd_schema,
+    .needs_device = true,
+    .version = 1,
+    .run = autograd,
+};

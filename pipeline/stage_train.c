@@ -1,0 +1,425 @@
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "nn/base/io.h"
+#include "nn/base/mem.h"
+#include "pipeline/train_run.h"
+
+static double now(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int write_text(struct pl_stage_ctx *ctx, const char *name,
+                      struct str *text, struct err *err)
+{
+    int rc;
+
+    if (text->failed)
+        rc = err_set(err, ERR_NOMEM, "out of memory writing %s", name);
+    else
+        rc = pl_artifact_write(ctx, name, text->text, text->len, err);
+    str_free(text);
+    return rc;
+}
+
+static int write_curve(struct pl_train *t, struct err *err)
+{
+    struct str csv = {0}, svg = {0}, title = {0};
+    int rc;
+
+    pl_curve_csv(&t->curve, &csv);
+    rc = write_text(t->ctx, "curve.csv", &csv, err);
+    if (rc != 0)
+        return rc;
+    str_addf(&title, "%s: %s", t->ctx->config->name, t->ctx->config->recipe);
+    if (t->ctx->config->recipe[0] == '\0') {
+        str_clear(&title);
+        str_addf(&title, "%s: %s", t->ctx->config->name, t->ctx->stage->id);
+    }
+    rc = title.failed
+             ? err_set(err, ERR_NOMEM, "out of memory for the loss curve")
+             : pl_curve_svg(&t->curve, t->steps_per_epoch, title.text, &svg,
+                            err);
+    str_free(&title);
+    if (rc != 0) {
+        str_free(&svg);
+        return rc;
+    }
+    return write_text(t->ctx, "curve.svg", &svg, err);
+}
+
+static bool asked_to_stop(void *user)
+{
+    return pl_stopping(user);
+}
+
+static int measure(struct pl_train *t, const struct nn_data *data,
+                   struct pl_measured *m, struct err *err)
+{
+    struct nn_eval_opts opts = {.batch_size = t->with->eval_batch_size,
+                                .stop = asked_to_stop,
+                                .user = t->ctx};
+    int rc;
+
+    if (!data)
+        return 0;
+    rc = nn_evaluate(&m->r, t->model, data, &t->loss, &opts, err);
+    m->has = rc == 0;
+    return rc;
+}
+
+static void note_measured(struct pl_train *t, const struct pl_measured *m,
+                          int loss_column)
+{
+    double *row = t->curve.row[t->curve.n - 1];
+
+    if (!m->has)
+        return;
+    row[loss_column] = m->r.loss;
+    if (m->r.has_accuracy)
+        row[loss_column + 1] = m->r.accuracy;
+}
+
+/* The value that decides which model is the best, or NaN. */
+static double monitored(const struct pl_train *t)
+{
+    const struct pl_measured *m = &t->validation;
+
+    if (!m->has)
+        return NAN;
+    if (t->with->monitor && t->with->monitor->metric == 1)
+        return m->r.has_accuracy ? m->r.accuracy : NAN;
+    return m->r.loss;
+}
+
+static int keep_best(struct pl_train *t, struct err *err)
+{
+    double v = monitored(t);
+    bool most = t->with->monitor && t->with->monitor->mode == 1;
+    bool better = most ? v > t->best : v < t->best;
+
+    if (isnan(v) || !(isnan(t->best) || better))
+        return 0;
+    t->best = v;
+    t->best_epoch = t->epoch;
+    return pl_train_save_model(t, "best", err);
+}
+
+/* checkpoints/epoch-N, and away with those that are more than keep_last_n. */
+static int keep_epoch(struct pl_train *t, struct err *err)
+{
+    const struct pl_checkpointing *c = &t->with->checkpoint;
+    int64_t old = t->epoch - c->keep_last_n * c->every_n_epochs;
+    char name[64];
+    int rc;
+
+    if (c->every_n_epochs == 0 || t->epoch % c->every_n_epochs != 0)
+        return 0;
+    (void)snprintf(name, sizeof name, "epoch-%lld", (long long)t->epoch);
+    rc = pl_train_save_model(t, name, err);
+    if (rc != 0 || c->keep_last_n == 0 || old < 1)
+        return rc;
+    (void)snprintf(name, sizeof name, "checkpoints/epoch-%lld.safetensors",
+                   (long long)old);
+    return pl_artifact_remove(t->ctx, name, err);
+}
+
+static void say_epoch(const struct pl_train *t, double seconds, int64_t steps)
+{
+    struct str s = {0};
+
+    str_addf(&s, "epoch %lld/%lld  train loss %.4f", (long long)t->epoch,
+             (long long)t->with->epochs, t->train_loss);
+    if (t->validation.has)
+        str_addf(&s, "  validation loss %.4f", t->validation.r.loss);
+    if (t->validation.has && t->validation.r.has_accuracy)
+        str_addf(&s, "  validation accuracy %.2f %%",
+                 100.0 * t->validation.r.accuracy);
+    if (t->test.has)
+        str_addf(&s, "  test loss %.4f", t->test.r.loss);
+    if (t->test.has && t->test.r.has_accuracy)
+        str_addf(&s, "  test accuracy %.2f %%", 100.0 * t->test.r.accuracy);
+    if (steps > 0 && seconds > 0.0)
+        str_addf(&s, "  (%.0f steps/s)", (double)steps / seconds);
+    if (!s.failed)
+        pl_log(t->ctx, "%s", s.text);
+    str_free(&s);
+}
+
+static bool evaluation_due(const struct pl_train *t)
+{
+    int64_t every = t->with->eval_every_n_epochs;
+
+    return t->epoch == t->with->epochs || (every > 0 && t->epoch % every == 0);
+}
+
+/* Evaluation, checkpoints and records after a whole epoch. */
+static int end_epoch(struct pl_train *t, struct err *err)
+{
+    int rc = 0;
+
+    if (evaluation_due(t)) {
+        rc = measure(t, t->sets.validation, &t->validation, err);
+        if (rc == 0)
+            rc = measure(t, t->sets.test, &t->test, err);
+        if (rc != 0)
+            return rc;
+        note_measured(t, &t->validation, PL_CURVE_VALIDATION_LOSS);
+        note_measured(t, &t->test, PL_CURVE_TEST_LOSS);
+        rc = keep_best(t, err);
+    }
+    if (rc == 0)
+        rc = keep_epoch(t, err);
+    if (rc == 0)
+        rc = pl_train_save_model(t, "last", err);
+    nn_loader_end_epoch(t->loader);
+    if (rc == 0)
+        rc = pl_train_save_state(t, err);
+    return rc;
+}
+
+static void show_progress(struct pl_train *t, float loss)
+{
+    char text[96];
+    struct pl_progress p = {.text = text, .unit = "step"};
+
+    (void)snprintf(text, sizeof text, "epoch %lld/%lld  loss %.4f",
+                   (long long)t->epoch + 1, (long long)t->with->epochs,
+                   (double)loss);
+    p.done = (double)t->trainer->step;
+    p.total = (double)(t->with->epochs * t->steps_per_epoch);
+    pl_progress(t->ctx, &p);
+}
+
+static int one_step(struct pl_train *t, struct err *err)
+{
+    double lr = nn_sched_lr(&t->sched, t->trainer->step);
+    int64_t first, count;
+    float loss = 0.0f;
+    int rc;
+
+    nn_loader_batch(t->loader, t->step_in_epoch, &first, &count);
+    rc = nn_trainer_step(t->trainer, t->loader->order, first, count, lr, &loss,
+                         err);
+    if (rc != 0)
+        return rc;
+    t->step_in_epoch++;
+    t->loss_sum += (double)loss * (double)count;
+    t->loss_samples += count;
+    show_progress(t, loss);
+    return pl_curve_add(&t->curve, t->trainer->step, t->epoch + 1, lr,
+                        (double)loss, err);
+}
+
+/* Saves what a stopped run needs to go on, and says so. */
+static int stop_here(struct pl_train *t, struct err *err)
+{
+    int rc = pl_train_save_state(t, err);
+
+    if (rc == 0)
+        rc = write_curve(t, err);
+    if (rc != 0)
+        return rc;
+    return err_set(err, ERR_INTERRUPTED,
+                   "stopped after step %lld of %lld, which is saved; the same "
+                   "command goes on from there",
+                   (long long)t->trainer->step,
+                   (long long)(t->with->epochs * t->steps_per_epoch));
+}
+
+static int run_epoch(struct pl_train *t, struct err *err)
+{
+    int64_t every = t->with->checkpoint.every_n_steps;
+    int64_t begun = t->step_in_epoch;
+    double start = now();
+    int rc = 0;
+
+    nn_loader_begin_epoch(t->loader);
+    while (rc == 0 && t->step_in_epoch < t->steps_per_epoch) {
+        if (pl_stopping(t->ctx))
+            return stop_here(t, err);
+        rc = one_step(t, err);
+        if (rc == 0 && every > 0 && t->trainer->step % every == 0 &&
+            t->step_in_epoch < t->steps_per_epoch)
+            rc = pl_train_save_state(t, err);
+    }
+    if (rc != 0)
+        return rc;
+    start = now() - start;
+    begun = t->step_in_epoch - begun;
+    t->train_loss = t->loss_sum / (double)t->loss_samples;
+    t->loss_sum = 0.0;
+    t->loss_samples = 0;
+    t->step_in_epoch = 0;
+    t->epoch++;
+    rc = end_epoch(t, err);
+    if (rc == 0)
+        say_epoch(t, start, begun);
+    return rc;
+}
+
+static void give_measured(struct pl_stage_ctx *ctx, const char *set,
+                          const struct pl_measured *m)
+{
+    char name[64];
+
+    if (!m->has)
+        return;
+    (void)snprintf(name, sizeof name, "%s.loss", set);
+    pl_metric(ctx, name, m->r.loss);
+    if (!m->r.has_accuracy)
+        return;
+    (void)snprintf(name, sizeof name, "%s.accuracy", set);
+    pl_metric(ctx, name, m->r.accuracy);
+}
+
+static void give_metrics(struct pl_train *t)
+{
+    struct pl_stage_ctx *ctx = t->ctx;
+
+    pl_metric(ctx, "parameters", (double)nn_model_count(t->model));
+    pl_metric(ctx, "epochs", (double)t->epoch);
+    pl_metric(ctx, "steps", (double)t->trainer->step);
+    pl_metric(ctx, "train.loss", t->train_loss);
+    give_measured(ctx, "validation", &t->validation);
+    give_measured(ctx, "test", &t->test);
+    if (!isnan(t->best)) {
+        pl_metric(ctx, "best.epoch", (double)t->best_epoch);
+        pl_metric(ctx, "best.value", t->best);
+    }
+}
+
+/* Records the checkpoints that an earlier, stopped run of this recipe left. */
+static int adopt_checkpoints(struct pl_train *t, struct err *err)
+{
+    char name[64];
+    const char *path;
+    int64_t e;
+    int rc = 0;
+
+    for (e = 0; rc == 0 && e <= t->epoch; e++) {
+        if (e == 0)
+            (void)snprintf(name, sizeof name, "checkpoints/best.safetensors");
+        else
+            (void)snprintf(name, sizeof name,
+                           "checkpoints/epoch-%lld.safetensors", (long long)e);
+        path = pl_artifact_path(t->ctx, name, err);
+        if (!path)
+            return ERR_NOMEM;
+        if (io_exists(path))
+            rc = pl_artifact_add(t->ctx, name, err);
+    }
+    return rc;
+}
+
+static int start(struct pl_train *t, struct err *err)
+{
+    bool resumed;
+    int rc = pl_train_load_state(t, &resumed, err);
+
+    if (rc != 0 || !resumed)
+        return rc;
+    pl_log(t->ctx, "resuming at epoch %lld, step %lld of %lld",
+           (long long)t->epoch + 1, (long long)t->trainer->step,
+           (long long)(t->with->epochs * t->steps_per_epoch));
+    return adopt_checkpoints(t, err);
+}
+
+/* A run whose last epoch was saved but which ended before its stage was whole:
+ * what it measured last is measured again, to the same numbers. */
+static int finish_resumed(struct pl_train *t, struct err *err)
+{
+    int rc = 0;
+
+    if (!t->test.has)
+        rc = measure(t, t->sets.test, &t->test, err);
+    if (rc == 0 && !t->validation.has)
+        rc = measure(t, t->sets.validation, &t->validation, err);
+    if (rc == 0)
+        rc = pl_artifact_add(t->ctx, "checkpoints/last.safetensors", err);
+    return rc == 0 ? pl_artifact_add(
+                         t->ctx, "checkpoints/resume.safetensors", err)
+                   : rc;
+}
+
+static int train(struct pl_stage_ctx *ctx, struct err *err)
+{
+    struct pl_train t;
+    int64_t begun;
+    double start_time;
+    int rc = pl_train_open(&t, ctx, err);
+
+    if (rc == 0)
+        rc = start(&t, err);
+    if (rc != 0)
+        goto done;
+    begun = t.trainer->step;
+    start_time = now();
+    while (rc == 0 && t.epoch < t.with->epochs)
+        rc = run_epoch(&t, err);
+    if (rc == ERR_NONFINITE) { /* the curve shows what led there */
+        struct err none = {0};
+
+        (void)write_curve(&t, &none);
+    }
+    if (rc == 0 && !t.test.has && !t.validation.has)
+        rc = finish_resumed(&t, err);
+    if (rc == 0)
+        rc = write_curve(&t, err);
+    if (rc == 0) {
+        give_metrics(&t);
+        pl_fact(ctx, "steps_per_s",
+                (double)(t.trainer->step - begun) / (now() - start_time));
+    }
+done:
+    pl_train_close(&t);
+    return rc;
+}
+
+/* best needs a validation split: nothing is chosen on the test set. */
+static void check_train(const struct pl_config *c, const struct pl_stage *s,
+                        struct pl_diag *d)
+{
+    const struct pl_train_with *w = s->with;
+    const struct pl_dataset *ds = pl_config_dataset(c, w->dataset);
+
+    if (w->monitor && ds && ds->split.validation == 0) {
+        pl_diag_error(d, pl_node_key_loc(w->node, "monitor", s->loc),
+                      "monitor needs a validation split, and "
+                                 "dataset '%s' has none",
+                      w->dataset);
+        pl_diag_help(d, "add split: {validation: 5000, seed: 0} to the data "
+                        "set");
+    }
+    if (w->checkpoint.keep_last_n > 0 && w->checkpoint.every_n_epochs == 0) {
+        pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
+                      "checkpoint.keep_last_n needs "
+                      "checkpoint.every_n_epochs");
+        pl_diag_help(d, "add every_n_epochs: 1");
+    }
+}
+
+/* A cosine is stretched over all epochs: more of them change every step. */
+static bool may_grow(const void *with)
+{
+    const struct pl_train_with *w = with;
+
+    return w->schedule.type != PL_SCHED_COSINE;
+}
+
+const struct pl_stage_kind pl_kind_train = {
+    .name = "train",
+    .help = "train a model on a data set, with checkpoints and a loss curve",
+    .with = &pl_train_schema,
+    .needs_device = true,
+    .version = 1,
+    .check = check_train,
+    .grows = "with.epochs",
+    .may_grow = may_grow,
+    .run = train,
+};

@@ -1,0 +1,75 @@
+/* A training run under way, shared by stage_train.c (the loop), train_state.c
+ * (checkpoints and resuming) and train_setup.c (from config to nn). */
+#ifndef PIPELINE_TRAIN_RUN_H
+#define PIPELINE_TRAIN_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "nn/base/rng.h"
+#include "nn/eval.h"
+#include "nn/loader.h"
+#include "nn/model.h"
+#include "nn/sched.h"
+#include "nn/train.h"
+#include "pipeline/recipe.h"
+#include "pipeline/stage.h"
+#include "pipeline/train_curve.h"
+
+/* The latest evaluation of a set; has is false when there is none yet. */
+struct pl_measured {
+    bool has;
+    struct nn_eval_result r;
+};
+
+struct pl_train {
+    struct pl_stage_ctx *ctx;
+    const struct pl_train_with *with;
+    struct pl_sets sets;
+    struct rng_mt gen; /* PyTorch's default generator after manual_seed */
+    struct nn_model *model;
+    struct nn_loader *loader;
+    struct nn_trainer *trainer;
+    struct nn_loss loss;
+    struct nn_sched sched;
+    int64_t steps_per_epoch;
+    /* where the run stands */
+    int64_t epoch;         /* epochs done */
+    int64_t step_in_epoch; /* steps done in the epoch under way */
+    double loss_sum;       /* of the epoch under way: batch loss * samples */
+    int64_t loss_samples;
+    double train_loss; /* mean of the last whole epoch */
+    struct pl_measured validation, test;
+    double best; /* monitored value; NaN: none yet */
+    int64_t best_epoch;
+    struct pl_curve curve;
+};
+
+/* What the tables say, as nn takes it. */
+struct nn_optim_spec pl_optimizer_spec(const struct pl_optimizer *o);
+struct nn_loss pl_loss_of(const struct pl_train_with *w,
+                          const struct nn_data *data);
+/* The layers of a named model for samples of this shape, on be. gen NULL:
+ * zeros. A layer that does not fit is reported at its place in the file. */
+int pl_model_new(struct nn_model **out, const struct pl_config *config,
+                 const char *model, struct nn_backend *be,
+                 const struct nn_shape *sample, struct rng_mt *gen,
+                 struct err *err);
+
+/* Data, model, loader, trainer, schedule. On failure too, end with
+ * pl_train_close. */
+int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx,
+                  struct err *err);
+void pl_train_close(struct pl_train *t);
+
+/* checkpoints/<name>.safetensors: the model alone. */
+int pl_train_save_model(struct pl_train *t, const char *name, struct err *err);
+/* checkpoints/resume.safetensors: all that the rest of the run depends on. */
+int pl_train_save_state(struct pl_train *t, struct err *err);
+/* Goes on from resume.safetensors when there is one of this very recipe, or
+ * from that of a run of fewer epochs (whose other checkpoints are taken over
+ * too); *resumed says whether. One that is damaged is an error, one of another
+ * recipe is passed over with a line in the log. */
+int pl_train_load_state(struct pl_train *t, bool *resumed, struct err *err);
+
+#endif

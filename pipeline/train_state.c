@@ -1,0 +1,397 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nn/base/arena.h"
+#include "nn/base/io.h"
+#include "nn/base/mem.h"
+#include "nn/ckpt.h"
+#include "pipeline/train_run.h"
+
+#define RESUME "checkpoints/resume.safetensors"
+
+/* A checkpoint being put together; everything ends with the arena. */
+struct bundle {
+    struct arena arena;
+    struct nn_ckpt_entry *entry;
+    size_t n;
+    struct nn_ckpt_meta meta[24];
+    size_t n_meta;
+    bool failed; /* out of memory */
+};
+
+static void add_entry(struct bundle *b, const char *name, enum nn_dtype dtype,
+                      const struct nn_shape *shape, const void *data)
+{
+    struct nn_ckpt_entry e = {name, dtype, *shape, data};
+
+    if (!name || !data)
+        b->failed = true;
+    else
+        b->entry[b->n++] = e;
+}
+
+static void add_meta(struct bundle *b, const char *key, const char *value)
+{
+    if (!value)
+        b->failed = true;
+    else {
+        b->meta[b->n_meta].key = key;
+        b->meta[b->n_meta++].value = value;
+    }
+}
+
+static void add_meta_int(struct bundle *b, const char *key, int64_t v)
+{
+    add_meta(b, key, arena_printf(&b->arena, "%lld", (long long)v));
+}
+
+/* Hexadecimal: the very bits come back. */
+static void add_meta_double(struct bundle *b, const char *key, double v)
+{
+    add_meta(b, key, arena_printf(&b->arena, "%a", v));
+}
+
+/* The tensors of a block under prefix + their names, row-major. */
+static int add_params(struct bundle *b, const char *prefix,
+                      const struct nn_params *p, struct err *err)
+{
+    int rc = 0, i;
+
+    for (i = 0; rc == 0 && i < p->n && !b->failed; i++) {
+        size_t n = (size_t)nn_tensor_numel(p->t[i]);
+        float *v = arena_array(&b->arena, n + 1, sizeof *v);
+
+        if (v)
+            rc = nn_tensor_get(p->t[i], v, err);
+        add_entry(b, arena_printf(&b->arena, "%s%s", prefix, p->t[i]->name),
+                  NN_F32, &p->t[i]->shape, v);
+    }
+    return rc;
+}
+
+static int write_bundle(struct pl_train *t, struct bundle *b, const char *name,
+                        struct err *err)
+{
+    const char *path;
+    int rc;
+
+    if (b->failed)
+        return err_set(err, ERR_NOMEM, "out of memory for a checkpoint");
+    path = pl_artifact_path(t->ctx, name, err);
+    if (!path)
+        return ERR_NOMEM;
+    rc = nn_ckpt_write(path, b->entry, b->n, b->meta, b->n_meta, err);
+    return rc == 0 ? pl_artifact_add(t->ctx, name, err) : rc;
+}
+
+int pl_train_save_model(struct pl_train *t, const char *name, struct err *err)
+{
+    struct bundle b = {.n = 0};
+    char file[128];
+    int rc;
+
+    (void)snprintf(file, sizeof file, "checkpoints/%s.safetensors", name);
+    b.entry = arena_array(&b.arena, (size_t)t->model->params.n + 1,
+                          sizeof *b.entry);
+    b.failed = !b.entry;
+    add_meta(&b, "format", "pt"); /* what torch's own writer says */
+    add_meta_int(&b, "epoch", t->epoch);
+    add_meta_int(&b, "step", t->trainer->step);
+    rc = add_params(&b, "", &t->model->params, err);
+    if (rc == 0)
+        rc = write_bundle(t, &b, file, err);
+    arena_free(&b.arena);
+    return rc;
+}
+
+static void add_progress(struct bundle *b, const struct pl_train *t)
+{
+    const struct nn_optim *o = t->trainer->optim;
+
+    add_meta(b, "fingerprint", t->ctx->fingerprint);
+    add_meta_int(b, "epoch", t->epoch);
+    add_meta_int(b, "step_in_epoch", t->step_in_epoch);
+    add_meta_int(b, "step", t->trainer->step);
+    add_meta_int(b, "optimizer.steps", o->steps);
+    add_meta_double(b, "optimizer.beta1_power", o->beta1_power);
+    add_meta_double(b, "optimizer.beta2_power", o->beta2_power);
+    add_meta_double(b, "loss_sum", t->loss_sum);
+    add_meta_int(b, "loss_samples", t->loss_samples);
+    add_meta_double(b, "train_loss", t->train_loss);
+    add_meta_double(b, "best", t->best);
+    add_meta_int(b, "best_epoch", t->best_epoch);
+}
+
+static int add_optimizer(struct bundle *b, const struct pl_train *t,
+                         struct err *err)
+{
+    const struct nn_optim *o = t->trainer->optim;
+    const char *prefix;
+    int rc = 0, i;
+
+    for (i = 0; rc == 0 && i < o->n_state; i++) {
+        prefix = arena_printf(&b->arena, "optimizer.%s.",
+                              nn_optim_state_name(&o->spec, i));
+        if (!prefix)
+            b->failed = true;
+        else
+            rc = add_params(b, prefix, &o->state[i], err);
+    }
+    return rc;
+}
+
+static void add_generator(struct bundle *b, const struct pl_train *t)
+{
+    struct nn_shape shape = nn_shape1(RNG_MT_WORDS);
+    uint32_t *v = arena_array(&b->arena, RNG_MT_WORDS, sizeof *v);
+
+    if (v)
+        rng_mt_save(nn_loader_state(t->loader), v);
+    add_entry(b, "generator", NN_I32, &shape, v);
+}
+
+int pl_train_save_state(struct pl_train *t, struct err *err)
+{
+    struct bundle b = {.n = 0};
+    struct nn_shape curve = nn_shape2((int64_t)t->curve.n, PL_CURVE_COLUMNS);
+    size_t most = (size_t)t->model->params.n *
+                      (size_t)(1 + t->trainer->optim->n_state) + 3;
+    int rc;
+
+    b.entry = arena_array(&b.arena, most, sizeof *b.entry);
+    b.failed = !b.entry;
+    add_progress(&b, t);
+    rc = add_params(&b, "", &t->model->params, err);
+    if (rc == 0)
+        rc = add_optimizer(&b, t, err);
+    if (rc == 0 && !b.failed) {
+        add_generator(&b, t);
+        if (t->curve.n > 0)
+            add_entry(&b, "curve", NN_F64, &curve, t->curve.row);
+    }
+    if (rc == 0)
+        rc = write_bundle(t, &b, RESUME, err);
+    arena_free(&b.arena);
+    return rc;
+}
+
+/* A resume file being read. */
+struct reading {
+    const struct nn_ckpt *c;
+    const char *path;
+    struct err *err;
+    int rc; /* the first failure */
+};
+
+static const char *need_meta(struct reading *r, const char *key)
+{
+    const char *v = nn_ckpt_meta(r->c, key);
+
+    if (!v && r->rc == 0)
+        r->rc = err_set(r->err, ERR_CORRUPT, "'%s' has no '%s' in its metadata",
+                        r->path, key);
+    return v;
+}
+
+static int64_t need_int(struct reading *r, const char *key)
+{
+    const char *v = need_meta(r, key);
+    char *end = NULL;
+    long long n = v ? strtoll(v, &end, 10) : 0;
+
+    if (v && (end == v || *end != '\0' || n < 0) && r->rc == 0)
+        r->rc = err_set(r->err, ERR_CORRUPT, "'%s': %s is '%s', no count",
+                        r->path, key, v);
+    return n;
+}
+
+static double need_double(struct reading *r, const char *key)
+{
+    const char *v = need_meta(r, key);
+    char *end = NULL;
+    double d = v ? strtod(v, &end) : 0.0;
+
+    if (v && (end == v || *end != '\0') && r->rc == 0)
+        r->rc = err_set(r->err, ERR_CORRUPT, "'%s': %s is '%s', no number",
+                        r->path, key, v);
+    return d;
+}
+
+static void read_params(struct reading *r, const char *prefix,
+                        struct nn_params *p)
+{
+    const struct nn_ckpt_entry *e;
+    char name[192];
+    int i;
+
+    for (i = 0; r->rc == 0 && i < p->n; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", prefix, p->t[i]->name);
+        r->rc = nn_ckpt_need(r->c, r->path, name, NN_F32, &p->t[i]->shape, &e,
+                             r->err);
+        if (r->rc == 0)
+            r->rc = nn_tensor_set(p->t[i], e->data, r->err);
+    }
+}
+
+static void read_optimizer(struct reading *r, struct nn_optim *o)
+{
+    char prefix[64];
+    int i;
+
+    for (i = 0; i < o->n_state; i++) {
+        (void)snprintf(prefix, sizeof prefix, "optimizer.%s.",
+                       nn_optim_state_name(&o->spec, i));
+        read_params(r, prefix, &o->state[i]);
+    }
+    o->steps = need_int(r, "optimizer.steps");
+    o->beta1_power = need_double(r, "optimizer.beta1_power");
+    o->beta2_power = need_double(r, "optimizer.beta2_power");
+}
+
+static void read_generator(struct reading *r, struct pl_train *t)
+{
+    struct nn_shape shape = nn_shape1(RNG_MT_WORDS);
+    const struct nn_ckpt_entry *e;
+    struct rng_mt g;
+
+    if (r->rc == 0)
+        r->rc = nn_ckpt_need(r->c, r->path, "generator", NN_I32, &shape, &e,
+                             r->err);
+    if (r->rc == 0)
+        r->rc = rng_mt_load(&g, e->data, r->err);
+    if (r->rc == 0)
+        nn_loader_restore(t->loader, &g);
+}
+
+static void read_curve(struct reading *r, struct pl_train *t)
+{
+    struct nn_shape shape = nn_shape2(t->trainer->step, PL_CURVE_COLUMNS);
+    const struct nn_ckpt_entry *e;
+
+    if (r->rc != 0 || t->trainer->step == 0)
+        return;
+    r->rc = nn_ckpt_need(r->c, r->path, "curve", NN_F64, &shape, &e, r->err);
+    if (r->rc == 0)
+        r->rc = pl_curve_restore(&t->curve, e->data, (size_t)t->trainer->step,
+                                 r->err);
+}
+
+static void read_progress(struct reading *r, struct pl_train *t)
+{
+    t->epoch = need_int(r, "epoch");
+    t->step_in_epoch = need_int(r, "step_in_epoch");
+    t->trainer->step = need_int(r, "step");
+    t->loss_sum = need_double(r, "loss_sum");
+    t->loss_samples = need_int(r, "loss_samples");
+    t->train_loss = need_double(r, "train_loss");
+    t->best = need_double(r, "best");
+    t->best_epoch = need_int(r, "best_epoch");
+    if (r->rc == 0 &&
+        (t->epoch > t->with->epochs || t->step_in_epoch > t->steps_per_epoch ||
+         t->trainer->step != t->epoch * t->steps_per_epoch + t->step_in_epoch))
+        r->rc = err_set(r->err, ERR_CORRUPT,
+                        "'%s': epoch %lld, step %lld and %lld do not fit this "
+                        "recipe",
+                        r->path, (long long)t->epoch,
+                        (long long)t->step_in_epoch,
+                        (long long)t->trainer->step);
+}
+
+/* Reads path if it is of the run that print names. */
+static int load_from(struct pl_train *t, const char *path, const char *print,
+                     bool *loaded, struct err *err)
+{
+    struct reading r = {.path = path, .err = err};
+    struct nn_ckpt *c;
+    const char *is;
+
+    *loaded = false;
+    if (!io_exists(path))
+        return 0;
+    r.rc = nn_ckpt_read(&c, path, err);
+    if (r.rc != 0)
+        return r.rc;
+    r.c = c;
+    is = nn_ckpt_meta(c, "fingerprint");
+    if (!is || strcmp(is, print) != 0) {
+        pl_log(t->ctx, "%s is of another recipe: starting anew", RESUME);
+        nn_ckpt_free(c);
+        return 0;
+    }
+    read_progress(&r, t);
+    read_params(&r, "", &t->model->params);
+    read_optimizer(&r, t->trainer->optim);
+    read_generator(&r, t);
+    read_curve(&r, t);
+    nn_ckpt_free(c);
+    *loaded = r.rc == 0;
+    return r.rc;
+}
+
+/* Copies checkpoints/<name> of the previous run, if it has one. */
+static int take_over(struct pl_train *t, const char *name, struct err *err)
+{
+    char file[160];
+    const char *to;
+    char *from, *data = NULL;
+    size_t len;
+    int rc = 0;
+
+    (void)snprintf(file, sizeof file, "checkpoints/%s.safetensors", name);
+    to = pl_artifact_path(t->ctx, file, err);
+    from = io_join(t->ctx->previous, file);
+    if (!to || !from)
+        rc = err_set(err, ERR_NOMEM, "out of memory taking over %s", file);
+    else if (io_exists(from)) {
+        rc = io_read_file(&data, &len, from, SIZE_MAX / 2, err);
+        if (rc == 0)
+            rc = io_write_file(to, data, len, err);
+    }
+    mem_free(data);
+    mem_free(from);
+    return rc;
+}
+
+/* Goes on from a run of fewer epochs. An evaluation that only its end had
+ * brought about would not be in a longer run: then everything begins anew. */
+static int load_previous(struct pl_train *t, bool *loaded, struct err *err)
+{
+    int64_t every = t->with->eval_every_n_epochs, e;
+    char name[64];
+    char *path;
+    int rc;
+
+    *loaded = false;
+    if (!t->ctx->previous || every != 1)
+        return 0;
+    path = io_join(t->ctx->previous, RESUME);
+    if (!path)
+        return err_set(err, ERR_NOMEM, "out of memory resuming");
+    rc = load_from(t, path, t->ctx->previous_fingerprint, loaded, err);
+    mem_free(path);
+    if (rc != 0 || !*loaded)
+        return rc;
+    rc = take_over(t, "best", err);
+    for (e = 1; rc == 0 && e <= t->epoch; e++) {
+        (void)snprintf(name, sizeof name, "epoch-%lld", (long long)e);
+        rc = take_over(t, name, err);
+    }
+    return rc;
+}
+
+int pl_train_load_state(struct pl_train *t, bool *resumed, struct err *err)
+{
+    const char *path = pl_artifact_path(t->ctx, RESUME, err);
+    int rc = 0;
+
+    *resumed = false;
+    if (!path)
+        return ERR_NOMEM;
+    if (!t->ctx->fresh)
+        rc = load_from(t, path, t->ctx->fingerprint, resumed, err);
+    if (rc == 0 && !*resumed)
+        rc = load_previous(t, resumed, err);
+    return rc;
+}
