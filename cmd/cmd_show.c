@@ -1,0 +1,24 @@
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+
+int cmd_show(struct cmd_opts *o)
+{
+    struct pl_job *job;
+    struct str text = {0};
+    int status = EXIT_OK;
+
+    if (!cmd_take_file(o))
+        return EXIT_USAGE;
+    if (!cmd_open_job(&job, o, &status))
+        return status;
+    pl_job_resolved(job, &text);
+    if (text.failed) {
+        (void)fputs("error: out of memory\n", stderr);
+        status = EXIT_STAGE;
+    } else if (text.text)
+        (void)fputs(text.text, stdout);
+    str_free(&text);
+    pl_job_free(job);
+    return status;
+}

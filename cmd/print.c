@@ -1,0 +1,84 @@
+#include "cmd/print.h"
+
+#include <stdio.h>
+
+#include "cmd/term.h"
+#include "nn/base/str.h"
+
+static const char *const action[] = {
+    [PL_UP_TO_DATE] = "up to date",
+    [PL_RUN] = "run",
+    [PL_MAY_RUN] = "may run",
+    [PL_SKIP] = "skipped",
+};
+
+void print_step(const struct pl_step *s)
+{
+    (void)printf("%-10s  %s", action[s->action], s->stage);
+    if (s->reason[0])
+        (void)printf("  (%s)", s->reason);
+    (void)putchar('\n');
+}
+
+static const struct {
+    const char *mark, *color;
+} look[] = {
+    [PL_PASSED] = {"\u2714", "\033[32m"},
+    [PL_FAILED] = {"\u2718", "\033[31m"},
+    [PL_NOT_ASSESSED] = {"-", ""},
+    [PL_BY_HAND] = {"-", ""},
+};
+
+static void print_padded(const char *text, size_t width)
+{
+    size_t n = term_length(text);
+
+    (void)printf("  %s%*s", text, (int)(width > n ? width - n : 0), "");
+}
+
+static size_t wider(size_t width, const char *text)
+{
+    size_t n = term_length(text);
+
+    return n > width ? n : width;
+}
+
+static void print_points(const struct pl_verdict *v)
+{
+    if (v->of <= 0)
+        return;
+    if (v->outcome == PL_PASSED || v->outcome == PL_FAILED)
+        (void)printf("  %g/%g", v->points, v->of);
+    else
+        (void)printf("  -/%g", v->of);
+}
+
+static void print_verdict(const struct pl_verdict *v, const size_t width[3],
+                          bool color)
+{
+    const char *on = color ? look[v->outcome].color : "";
+
+    (void)printf("%s%s%s", on, look[v->outcome].mark, *on ? "\033[0m" : "");
+    print_padded(v->stage, width[0]);
+    print_padded(v->expectation, width[1]);
+    print_padded(v->measured, v->of > 0 ? width[2] : 0);
+    print_points(v);
+    (void)putchar('\n');
+    if (v->outcome == PL_FAILED && v->why)
+        (void)printf("   why: %s\n", v->why);
+}
+
+void print_verdicts(const struct pl_result *r, bool color)
+{
+    size_t width[3] = {0}, i;
+
+    for (i = 0; i < r->n_verdicts; i++) {
+        width[0] = wider(width[0], r->verdict[i].stage);
+        width[1] = wider(width[1], r->verdict[i].expectation);
+        width[2] = wider(width[2], r->verdict[i].measured);
+    }
+    for (i = 0; i < r->n_verdicts; i++)
+        print_verdict(&r->verdict[i], width, color);
+    if (r->of > 0)
+        (void)printf("points: %g of %g\n", r->points, r->of);
+}
