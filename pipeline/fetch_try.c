@@ -49,7 +49,7 @@ static int get_part(struct pl_fetch_job *j, const char *place, char hex[65],
                                       .resume = j->file->sha256 != NULL,
                                       .size = (uint64_t)j->file->size,
                                       .opts = &j->f->opts};
-    bool resumed;
+    bool resumed, again = false;
     int rc;
 
     do {
@@ -60,7 +60,8 @@ static int get_part(struct pl_fetch_job *j, const char *place, char hex[65],
         rc = check_part(j, hex, bytes, err);
         if (rc == ERR_FETCH)
             (void)unlink(j->part);
-    } while (rc == ERR_FETCH && resumed);
+        again = !again && resumed;
+    } while (rc == ERR_FETCH && again);
     return rc;
 }
 

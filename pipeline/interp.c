@@ -479,13 +479,14 @@ struct pl_node *pl_interp(struct pl_node *root, struct arena *arena,
     for (i = 0; i < root->n; i++) {
         const struct pl_pair *p = &root->pairs[i];
         struct pl_node *node = p->value;
+        struct pl_loc loc = node->loc;
 
         if (node == x.vars)
             node = resolve_vars(&x);
         else if (!left_alone(p->key))
             node = resolve(&x, node);
         if (!node && !d->nomem)
-            node = bad_node(&x, p->value->loc);
+            node = bad_node(&x, loc);
         if (!node)
             return NULL;
         pl_node_add(out, p->key, p->key_loc, node);

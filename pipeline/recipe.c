@@ -321,6 +321,12 @@ static const struct pl_field train_fields[] = {
      .sub = &monitor_schema,
      .help = "how the checkpoint `best` is chosen",
      .example = "{metric: validation.accuracy, mode: max}"},
+    {.name = "init_from",
+     .type = PL_T_PATH,
+     .offset = AT(init_from),
+     .help = "a checkpoint (safetensors) whose weights to begin from; its "
+             "names and shapes must be the model's",
+     .example = "out/q2/train/checkpoints/last.safetensors"},
     {.name = "fusion",
      .type = PL_T_ENUM,
      .offset = AT(fusion),

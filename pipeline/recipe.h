@@ -60,7 +60,8 @@ struct pl_train_with {
     int64_t eval_every_n_epochs, eval_batch_size;
     struct pl_checkpointing checkpoint;
     const struct pl_monitor *monitor; /* NULL: validation.loss, min */
-    int fusion; /* 0 none, 1 all */
+    const char *init_from; /* PATH: a checkpoint to begin from, or NULL */
+    int fusion;            /* 0 none, 1 all */
     const struct pl_node *node;
 };
 extern const struct pl_schema pl_train_schema;

@@ -184,6 +184,16 @@ static void visit_list(const struct pl_field *f, const char *at,
     }
 }
 
+static void visit_struct(const struct pl_field *f, const char *at,
+                         enum pl_type type,
+                         void (*fn)(void *user, const char *value), void *user)
+{
+    const char *in = target(f, at);
+
+    if (in)
+        pl_schema_visit(f->sub, in, type, fn, user);
+}
+
 void pl_schema_visit(const struct pl_schema *schema, const void *in,
                      enum pl_type type,
                      void (*fn)(void *user, const char *value), void *user)
@@ -196,8 +206,8 @@ void pl_schema_visit(const struct pl_schema *schema, const void *in,
 
         if (f->type == PL_T_LIST || f->type == PL_T_NAMED)
             visit_list(f, at, type, fn, user);
-        else if (f->type == PL_T_STRUCT && target(f, at))
-            pl_schema_visit(f->sub, target(f, at), type, fn, user);
+        else if (f->type == PL_T_STRUCT)
+            visit_struct(f, at, type, fn, user);
         else if (f->type == type && text_at(at))
             fn(user, text_at(at));
     }

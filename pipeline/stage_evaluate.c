@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
-#include "nn/ckpt.h"
 #include "nn/eval.h"
 #include "pipeline/chart.h"
 #include "pipeline/recipe.h"
@@ -42,27 +41,13 @@ static int choose_set(struct evaluate *e, struct err *err)
 /* Fills the model from a checkpoint of the train stage. */
 static int load_model(struct evaluate *e, struct err *err)
 {
-    const struct nn_ckpt_entry *entry;
-    struct nn_ckpt *c = NULL;
     const char *path;
     char file[128];
-    int rc = 0, i;
 
     (void)snprintf(file, sizeof file, "checkpoints/%s.safetensors",
                    e->with->checkpoint);
     path = pl_stage_file(e->ctx, e->with->from, file, err);
-    if (!path)
-        return ERR_NOMEM;
-    rc = nn_ckpt_read(&c, path, err);
-    for (i = 0; rc == 0 && i < e->model->params.n; i++) {
-        struct nn_tensor *t = e->model->params.t[i];
-
-        rc = nn_ckpt_need(c, path, t->name, NN_F32, &t->shape, &entry, err);
-        if (rc == 0)
-            rc = nn_tensor_set(t, entry->data, err);
-    }
-    nn_ckpt_free(c);
-    return rc;
+    return path ? pl_model_load(e->model, path, err) : ERR_NOMEM;
 }
 
 static void confusion_csv(const struct evaluate *e, struct str *out)

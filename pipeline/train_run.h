@@ -62,6 +62,9 @@ int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx,
                   struct err *err);
 void pl_train_close(struct pl_train *t);
 
+/* Fills model from a checkpoint: every parameter must be there in its shape,
+ * and nothing else (as load_state_dict(strict=True)). */
+int pl_model_load(struct nn_model *model, const char *path, struct err *err);
 /* checkpoints/<name>.safetensors: the model alone. */
 int pl_train_save_model(struct pl_train *t, const char *name, struct err *err);
 /* checkpoints/resume.safetensors: all that the rest of the run depends on. */

@@ -140,6 +140,8 @@ int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx,
     rng_mt_seed(&t->gen, (uint64_t)w->seed);
     rc = pl_model_new(&t->model, ctx->config, w->model, ctx->be,
                       &t->sets.train->sample, &t->gen, err);
+    if (rc == 0 && w->init_from)
+        rc = pl_model_load(t->model, w->init_from, err);
     if (rc == 0)
         rc = nn_loader_new(&t->loader, t->sets.train, &t->gen, &order, err);
     if (rc != 0)

@@ -86,6 +86,41 @@ static int write_bundle(struct pl_train *t, struct bundle *b, const char *name,
     return rc == 0 ? pl_artifact_add(t->ctx, name, err) : rc;
 }
 
+static bool is_param(const struct nn_model *m, const char *name)
+{
+    int i;
+
+    for (i = 0; i < m->params.n; i++)
+        if (strcmp(m->params.t[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+int pl_model_load(struct nn_model *m, const char *path, struct err *err)
+{
+    const struct nn_ckpt_entry *e;
+    struct nn_ckpt *c;
+    size_t k;
+    int rc = nn_ckpt_read(&c, path, err), i;
+
+    if (rc != 0)
+        return rc;
+    for (i = 0; rc == 0 && i < m->params.n; i++) {
+        struct nn_tensor *t = m->params.t[i];
+
+        rc = nn_ckpt_need(c, path, t->name, NN_F32, &t->shape, &e, err);
+        if (rc == 0)
+            rc = nn_tensor_set(t, e->data, err);
+    }
+    for (k = 0; rc == 0 && k < c->n; k++)
+        if (!is_param(m, c->entry[k].name))
+            rc = err_set(err, ERR_CORRUPT,
+                         "'%s' holds '%s', which the model does not have",
+                         path, c->entry[k].name);
+    nn_ckpt_free(c);
+    return rc;
+}
+
 int pl_train_save_model(struct pl_train *t, const char *name, struct err *err)
 {
     struct bundle b = {.n = 0};

@@ -49,8 +49,8 @@ own_header_first() {
 
 headers_stand_alone() {
     for h in $(sources cmd pipeline nn | grep '\.h$'); do
-        ${CC:-cc} -std=c17 -D_GNU_SOURCE -I. -fsyntax-only -Wno-psabi -x c "$h" ||
-            echo "$h"
+        ${CC:-cc} -std=c17 -D_GNU_SOURCE -I. -fsyntax-only -Wno-psabi \
+            -x c "$h" || echo "$h"
     done
 }
 

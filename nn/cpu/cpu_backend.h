@@ -61,7 +61,7 @@ static inline union cpu_number cpu_number(enum nn_dtype dtype, double value)
 /* n floats of type dtype after p */
 static inline void *cpu_at(const void *p, int64_t n, enum nn_dtype dtype)
 {
-    return (char *)(uintptr_t)p + n * (dtype == NN_F64 ? 8 : 4);
+    return (char *)p + n * (dtype == NN_F64 ? 8 : 4);
 }
 
 /* ERR_SHAPE: the operator with the shapes of its operands. */

@@ -105,7 +105,7 @@ static int64_t run_step(const struct walk *w, int k)
 
 struct broadcast {
     const struct cpu_kernels *k;
-    int kernel;
+    unsigned kernel;
     enum nn_dtype dtype;
     struct walk walk;
     void *y;

@@ -9,7 +9,7 @@ enum { GRAIN = 1024 }; /* elements of a piece: whole vectors and cache lines */
 
 struct elem {
     const struct cpu_elem_kernels *k;
-    int kernel;
+    unsigned kernel;
     enum nn_dtype dtype;
     void *y;
     const void *a, *b;

@@ -150,13 +150,14 @@ static int finish_pair(const struct loss_job *j, const struct nn_call *call,
                        int64_t n, int64_t rows)
 {
     void *out = cpu_data(call->out[0]);
+    int64_t row = rows > 0 ? n / rows : 0;
     union cpu_number inverse;
 
     if (!call->attrs.loss.per_sample) {
         chain_terms(j, out, n);
-    } else if (n > rows) {
-        inverse = cpu_number(j->dtype, 1.0 / (double)(n / rows));
-        j->k->reduce->sum_rows(out, j->y, rows, n / rows);
+    } else if (row != 1) {
+        inverse = cpu_number(j->dtype, 1.0 / (double)row);
+        j->k->reduce->sum_rows(out, j->y, rows, row);
         j->k->elem->binary[CPU_MUL](out, out, 1, &inverse, 0, rows);
     }
     return 0;

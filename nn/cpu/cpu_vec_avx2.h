@@ -8,7 +8,7 @@
 
 #include "nn/cpu/cpu_vec_base.h"
 
-enum { VL = 8 };
+#define VL ((int64_t)8)
 #define ISA(name) name##_avx2
 typedef __m256 V;
 typedef __m256i VI;

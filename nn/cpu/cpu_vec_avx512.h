@@ -9,7 +9,7 @@
 
 #include "nn/cpu/cpu_vec_base.h"
 
-enum { VL = 16 };
+#define VL ((int64_t)16)
 #define ISA(name) name##_avx512
 typedef __m512 V;     /* floats */
 typedef __m512i VI;   /* 32-bit integers */

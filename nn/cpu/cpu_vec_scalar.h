@@ -7,7 +7,7 @@
 
 #include "nn/cpu/cpu_vec_base.h"
 
-enum { VL = 1 };
+#define VL ((int64_t)1)
 #define ISA(name) name##_scalar
 typedef float V;
 typedef uint32_t VI;

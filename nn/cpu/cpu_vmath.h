@@ -13,7 +13,7 @@
 
 #define LOG2E 0x1.715476p+0f
 #define LN2_HI 0x1.62e430p-1f
-#define LN2_LO -0x1.05c610p-29f
+#define LN2_LO (-0x1.05c610p-29f)
 
 /* 2^n for integers -126 <= n <= 127 */
 AI V vm_pow2(VI n)

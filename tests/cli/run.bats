@@ -191,3 +191,23 @@ YAML
     blobs_run --device cuda:99
     is_status 7
 }
+
+@test "init_from begins from a checkpoint, and refuses one that does not fit" {
+    blobs "$T/blobs.yaml"
+    run pipeline run "$T/blobs.yaml" --out "$T/out"
+    is_status 0
+    from=$T/out/blobs/train/checkpoints/last.safetensors
+    run pipeline run "$T/blobs.yaml" stages.train.with.init_from="$from" \
+        epochs=1 --out "$T/more"
+    is_status 0
+    [ "$(cut -d, -f4 "$T/out/blobs/train/curve.csv" | sed -n 2p)" != \
+        "$(cut -d, -f4 "$T/more/blobs/train/curve.csv" | sed -n 2p)" ]
+    run pipeline run "$T/blobs.yaml" stages.train.with.init_from="$from" \
+        models.mlp.layers='[{type: linear, out: 3}]' --out "$T/other"
+    is_status 3
+    says "'0.weight' has the shape (16, 2) where (3, 2) is due"
+    run pipeline run "$T/blobs.yaml" --out "$T/other" \
+        stages.train.with.init_from="${from%last*}resume.safetensors"
+    is_status 3
+    says "which the model does not have"
+}
