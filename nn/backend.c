@@ -107,8 +107,9 @@ int nn_backend_run(struct nn_backend *be, const struct nn_call *call,
                    struct err *err)
 {
     if (!be->ops->supports(be, call))
-        return err_set(err, ERR_SHAPE, "%s on %s tensors is not in the %s "
-                                       "backend",
+        return err_set(err, ERR_SHAPE,
+                       "%s on %s tensors is not in the %s "
+                       "backend",
                        nn_op_name(call->op),
                        call->n_in ? nn_dtype_name(call->in[0]->dtype)
                                   : nn_dtype_name(call->out[0]->dtype),

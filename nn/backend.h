@@ -53,7 +53,7 @@ struct nn_backend_ops {
 /* What every backend begins with. */
 struct nn_backend {
     const struct nn_backend_ops *ops;
-    char description[160]; /* "cpu (2 threads, avx2)" */
+    char description[160];         /* "cpu (2 threads, avx2)" */
     size_t live_bytes, peak_bytes; /* kept by nn_storage */
 };
 

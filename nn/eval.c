@@ -27,8 +27,7 @@ static int record_outputs(struct evaluation *e, struct nn_tape *tape,
     tape->phase = NN_PHASE_FORWARD;
     rc = nn_model_forward(e->model, tape, x, &f, &e->outputs, err);
     if (rc == 0)
-        rc = nn_loss_apply(e->loss, tape, e->outputs, y, 0,
-                           &e->losses, err);
+        rc = nn_loss_apply(e->loss, tape, e->outputs, y, 0, &e->losses, err);
     e->predicted = NULL;
     if (rc == 0 && e->loss->type == NN_LOSS_CROSS_ENTROPY)
         rc = nn_tape_apply(tape, NN_OP_ARGMAX, &e->outputs, 1, NULL,
@@ -77,8 +76,8 @@ static void count(struct evaluation *e, int64_t first, int64_t n,
     for (i = 0; i < n; i++) {
         out->loss += (double)e->loss_values[i];
         if (out->has_accuracy) {
-            int32_t got = binary ? e->output_values[i] > 0.0f
-                                 : e->predicted_values[i];
+            int32_t got =
+                binary ? e->output_values[i] > 0.0f : e->predicted_values[i];
             int32_t want = label_of(e, first + i);
 
             out->correct += got == want;

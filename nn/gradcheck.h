@@ -14,7 +14,7 @@ typedef int (*nn_gradcheck_fn)(void *user, struct nn_tape *tape,
 struct nn_gradcheck_result {
     /* the largest |backward - difference| / max(1, |backward|, |difference|) */
     double max_error;
-    int input;       /* where it was */
+    int input; /* where it was */
     int64_t element;
     int64_t checked; /* elements compared */
 };

@@ -28,9 +28,10 @@ int nn_loss_check(const struct nn_loss *loss, const struct nn_data *data,
     int64_t n = nn_shape_numel(out);
 
     if (loss->type == NN_LOSS_CROSS_ENTROPY && !data->label)
-        return err_set(err, ERR_CONFIG, "cross_entropy needs class labels, and "
-                                        "the data set has number targets; mse "
-                                        "would fit");
+        return err_set(err, ERR_CONFIG,
+                       "cross_entropy needs class labels, and "
+                       "the data set has number targets; mse "
+                       "would fit");
     if (loss->type == NN_LOSS_CROSS_ENTROPY && n < data->classes)
         return err_set(err, ERR_CONFIG,
                        "the model has %lld outputs for %lld classes; its last "
@@ -43,9 +44,10 @@ int nn_loss_check(const struct nn_loss *loss, const struct nn_data *data,
                        "linear or flatten layer last");
     if (loss->type == NN_LOSS_BCE_WITH_LOGITS && data->label &&
         data->classes > 2)
-        return err_set(err, ERR_CONFIG, "bce_with_logits tells 2 classes "
-                                        "apart, and the data set has %lld; "
-                                        "cross_entropy would fit",
+        return err_set(err, ERR_CONFIG,
+                       "bce_with_logits tells 2 classes "
+                       "apart, and the data set has %lld; "
+                       "cross_entropy would fit",
                        (long long)data->classes);
     if (loss->type != NN_LOSS_CROSS_ENTROPY && n != target_width(data))
         return err_set(err, ERR_CONFIG,
@@ -62,8 +64,8 @@ int nn_loss_batch(const struct nn_loss *loss, struct nn_tape *tape,
     const struct nn_data *data = source->data;
     bool classes = loss->type == NN_LOSS_CROSS_ENTROPY;
     struct nn_shape xs = {.ndim = data->sample.ndim + 1, .dim = {batch}};
-    struct nn_shape ys = classes ? nn_shape1(batch)
-                                 : nn_shape2(batch, target_width(data));
+    struct nn_shape ys =
+        classes ? nn_shape1(batch) : nn_shape2(batch, target_width(data));
     int rc, i;
 
     if (xs.ndim > NN_MAX_DIMS)

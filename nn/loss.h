@@ -5,7 +5,11 @@
 #include "nn/data.h"
 #include "nn/tape.h"
 
-enum nn_loss_type { NN_LOSS_CROSS_ENTROPY, NN_LOSS_BCE_WITH_LOGITS, NN_LOSS_MSE };
+enum nn_loss_type {
+    NN_LOSS_CROSS_ENTROPY,
+    NN_LOSS_BCE_WITH_LOGITS,
+    NN_LOSS_MSE
+};
 const char *nn_loss_name(enum nn_loss_type t); /* "cross_entropy" */
 
 struct nn_loss {

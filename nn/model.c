@@ -46,8 +46,9 @@ static int layer_init(struct nn_layer *l, const struct nn_layer_spec *spec,
         *sample = nn_shape1(in);
     } else if (spec->type == NN_LAYER_DROPOUT) {
         if (!(spec->p >= 0.0 && spec->p < 1.0))
-            return err_set(err, ERR_CONFIG, "dropout p must be at least 0 and "
-                                            "below 1");
+            return err_set(err, ERR_CONFIG,
+                           "dropout p must be at least 0 and "
+                           "below 1");
         l->p = spec->p;
     }
     l->out = *sample;
@@ -128,8 +129,8 @@ static int params_new(struct nn_params *out, struct nn_backend *be,
 
     memset(out, 0, sizeof *out);
     for (i = 0; i < n; i++)
-        size += aligned(be->ops->layout_bytes(be, &plan[i].shape, NN_F32,
-                                              plan[i].layout));
+        size += aligned(
+            be->ops->layout_bytes(be, &plan[i].shape, NN_F32, plan[i].layout));
     out->t = mem_array((size_t)n + 1, sizeof(struct nn_tensor *));
     if (!out->t)
         return err_set(err, ERR_NOMEM, "out of memory for a model");
@@ -216,8 +217,7 @@ static int build_params(struct nn_model *m, struct err *err)
         n = plan_layer(&m->layer[i], plan, n);
     rc = name_params(m, plan, err);
     if (rc == 0)
-        rc = params_new(&m->params, m->be, plan, (int)n, NN_CAT_PARAMETER,
-                        err);
+        rc = params_new(&m->params, m->be, plan, (int)n, NN_CAT_PARAMETER, err);
     if (rc == 0)
         rc = params_new(&m->grads, m->be, plan, (int)n, NN_CAT_GRADIENT, err);
     mem_free(plan);
@@ -365,8 +365,7 @@ static int forward_linear(struct nn_model *m, struct nn_tape *tape, int i,
         return rc;
     in[1] = m->params.t[l->weight];
     in[2] = l->bias >= 0 ? m->params.t[l->bias] : NULL;
-    return nn_tape_apply(tape, NN_OP_LINEAR, in, in[2] ? 3 : 2, &attrs, x,
-                         err);
+    return nn_tape_apply(tape, NN_OP_LINEAR, in, in[2] ? 3 : 2, &attrs, x, err);
 }
 
 static int forward_dropout(const struct nn_layer *l, struct nn_tape *tape,

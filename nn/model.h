@@ -48,7 +48,7 @@ struct nn_layer {
 /* Tensors side by side in one storage, each beginning 64-byte aligned. */
 struct nn_params {
     int n;
-    struct nn_tensor **t;  /* views, named "0.weight", "0.bias", ... */
+    struct nn_tensor **t;   /* views, named "0.weight", "0.bias", ... */
     struct nn_tensor *flat; /* the whole block as one float32 vector */
 };
 
@@ -56,7 +56,7 @@ struct nn_model {
     struct nn_backend *be;
     int n_layers;
     struct nn_layer *layer;
-    struct nn_shape in, out; /* of one sample */
+    struct nn_shape in, out;        /* of one sample */
     struct nn_params params, grads; /* grads.t[i] is params.t[i]->grad */
     char **names;
 };
@@ -77,10 +77,10 @@ int64_t nn_model_count(const struct nn_model *m);
 enum nn_fusion { NN_FUSION_NONE, NN_FUSION_ALL };
 
 struct nn_forward_opts {
-    bool train;             /* dropout on */
-    enum nn_fusion fusion;  /* ALL: an activation joins its linear layer */
+    bool train;            /* dropout on */
+    enum nn_fusion fusion; /* ALL: an activation joins its linear layer */
     uint64_t dropout_seed;
-    int64_t first;          /* position of row 0 in the step's batch */
+    int64_t first; /* position of row 0 in the step's batch */
 };
 
 /* Records x (B, sample...) -> *out (B, out...), owned by the tape. */

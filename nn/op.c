@@ -7,7 +7,7 @@
 enum { IN0 = 1, IN1 = 2, IN2 = 4, OUT = NN_SAVES_OUT };
 
 /* id, operands at least and at most, what backward reads, shape, backward */
-#define ROW(id, lo, hi, saves, shape, grad)                                    \
+#define ROW(id, lo, hi, saves, shape, grad) \
     [NN_OP_##id] = {NN_OP_##id, lo, hi, saves, shape, grad}
 
 static const struct nn_op rows[NN_OP_COUNT] = {
@@ -100,8 +100,7 @@ const char *nn_phase_name(enum nn_phase p)
 const char *nn_role_name(enum nn_role r)
 {
     static const char *const text[] = {
-        "",          "forward", "grad_input", "grad_weight",
-        "grad_bias", "update",
+        "", "forward", "grad_input", "grad_weight", "grad_bias", "update",
     };
 
     return text[r];

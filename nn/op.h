@@ -121,52 +121,52 @@ enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
  *               adam_rsqrt_bias2, eps), p)
  *               snap(x) = |x| < 2^-100 ? 0 : x, for v 2^-120
  * ARGMAX        x (B,C) -> (B) i32, the first largest; NaN counts as largest */
-#define NN_OPS(X)                                                              \
-    X(LINEAR, linear)                                                          \
-    X(LINEAR_GRAD_INPUT, linear_grad_input)                                    \
-    X(LINEAR_GRAD_WEIGHT, linear_grad_weight)                                  \
-    X(LINEAR_GRAD_BIAS, linear_grad_bias)                                      \
-    X(MATMUL, matmul)                                                          \
-    X(RELU, relu)                                                              \
-    X(RELU_GRAD, relu_grad)                                                    \
-    X(TANH, tanh)                                                              \
-    X(TANH_GRAD, tanh_grad)                                                    \
-    X(SIGMOID, sigmoid)                                                        \
-    X(SIGMOID_GRAD, sigmoid_grad)                                              \
-    X(GELU, gelu)                                                              \
-    X(GELU_GRAD, gelu_grad)                                                    \
-    X(DROPOUT, dropout)                                                        \
-    X(SOFTMAX, softmax)                                                        \
-    X(SOFTMAX_GRAD, softmax_grad)                                              \
-    X(LOG_SOFTMAX, log_softmax)                                                \
-    X(LOG_SOFTMAX_GRAD, log_softmax_grad)                                      \
-    X(CROSS_ENTROPY, cross_entropy)                                            \
-    X(CROSS_ENTROPY_GRAD, cross_entropy_grad)                                  \
-    X(BCE_WITH_LOGITS, bce_with_logits)                                        \
-    X(BCE_WITH_LOGITS_GRAD, bce_with_logits_grad)                              \
-    X(MSE, mse)                                                                \
-    X(MSE_GRAD, mse_grad)                                                      \
-    X(ADD, add)                                                                \
-    X(SUB, sub)                                                                \
-    X(MUL, mul)                                                                \
-    X(DIV, div)                                                                \
-    X(NEG, neg)                                                                \
-    X(EXP, exp)                                                                \
-    X(LOG, log)                                                                \
-    X(POW, pow)                                                                \
-    X(SCALE, scale)                                                            \
-    X(SUM, sum)                                                                \
-    X(MEAN, mean)                                                              \
-    X(SUM_TO, sum_to)                                                          \
-    X(EXPAND, expand)                                                          \
-    X(FILL, fill)                                                              \
-    X(COPY, copy)                                                              \
-    X(ADD_INTO, add_into)                                                      \
-    X(CLEAR_GRAD, clear_grad)                                                  \
-    X(BATCH, batch)                                                            \
-    X(CLIP_GRAD_NORM, clip_grad_norm)                                          \
-    X(SGD, sgd)                                                                \
-    X(ADAM, adam)                                                              \
+#define NN_OPS(X) \
+    X(LINEAR, linear) \
+    X(LINEAR_GRAD_INPUT, linear_grad_input) \
+    X(LINEAR_GRAD_WEIGHT, linear_grad_weight) \
+    X(LINEAR_GRAD_BIAS, linear_grad_bias) \
+    X(MATMUL, matmul) \
+    X(RELU, relu) \
+    X(RELU_GRAD, relu_grad) \
+    X(TANH, tanh) \
+    X(TANH_GRAD, tanh_grad) \
+    X(SIGMOID, sigmoid) \
+    X(SIGMOID_GRAD, sigmoid_grad) \
+    X(GELU, gelu) \
+    X(GELU_GRAD, gelu_grad) \
+    X(DROPOUT, dropout) \
+    X(SOFTMAX, softmax) \
+    X(SOFTMAX_GRAD, softmax_grad) \
+    X(LOG_SOFTMAX, log_softmax) \
+    X(LOG_SOFTMAX_GRAD, log_softmax_grad) \
+    X(CROSS_ENTROPY, cross_entropy) \
+    X(CROSS_ENTROPY_GRAD, cross_entropy_grad) \
+    X(BCE_WITH_LOGITS, bce_with_logits) \
+    X(BCE_WITH_LOGITS_GRAD, bce_with_logits_grad) \
+    X(MSE, mse) \
+    X(MSE_GRAD, mse_grad) \
+    X(ADD, add) \
+    X(SUB, sub) \
+    X(MUL, mul) \
+    X(DIV, div) \
+    X(NEG, neg) \
+    X(EXP, exp) \
+    X(LOG, log) \
+    X(POW, pow) \
+    X(SCALE, scale) \
+    X(SUM, sum) \
+    X(MEAN, mean) \
+    X(SUM_TO, sum_to) \
+    X(EXPAND, expand) \
+    X(FILL, fill) \
+    X(COPY, copy) \
+    X(ADD_INTO, add_into) \
+    X(CLEAR_GRAD, clear_grad) \
+    X(BATCH, batch) \
+    X(CLIP_GRAD_NORM, clip_grad_norm) \
+    X(SGD, sgd) \
+    X(ADAM, adam) \
     X(ARGMAX, argmax)
 
 enum nn_op_id {
@@ -267,7 +267,7 @@ struct nn_op {
 };
 
 const struct nn_op *nn_op_get(enum nn_op_id id);
-const char *nn_op_name(enum nn_op_id id); /* "linear" */
+const char *nn_op_name(enum nn_op_id id);             /* "linear" */
 bool nn_op_find(const char *name, enum nn_op_id *id); /* false: no such one */
 
 #endif

@@ -1,8 +1,8 @@
 #include "nn/op_rules.h"
 
 /* Runs op into x's gradient: the leaf's own memory where it may. */
-static int emit(struct nn_tape *tape, struct nn_call *call,
-                struct nn_tensor *x, struct err *err)
+static int emit(struct nn_tape *tape, struct nn_call *call, struct nn_tensor *x,
+                struct err *err)
 {
     int rc;
 
@@ -26,9 +26,9 @@ static struct nn_call call2(enum nn_op_id op, struct nn_tensor *a,
 }
 
 /* The gradient of an activation that was fused into a linear layer. */
-static int act_grad(struct nn_tape *tape, enum nn_act act,
-                    struct nn_tensor *dy, struct nn_tensor *y,
-                    struct nn_tensor **out, struct err *err)
+static int act_grad(struct nn_tape *tape, enum nn_act act, struct nn_tensor *dy,
+                    struct nn_tensor *y, struct nn_tensor **out,
+                    struct err *err)
 {
     static const enum nn_op_id op[] = {
         [NN_ACT_NONE] = NN_OP_COPY,
@@ -128,8 +128,9 @@ NN_GRAD_RULE(loss)
     int rc;
 
     if (node->call.attrs.loss.per_sample)
-        return err_set(err, ERR_SHAPE, "backward through per-sample losses; "
-                                       "use the reduced loss");
+        return err_set(err, ERR_SHAPE,
+                       "backward through per-sample losses; "
+                       "use the reduced loss");
     if (op != NN_OP_MSE && y->requires_grad)
         return err_set(err, ERR_SHAPE, "%s has no gradient for its target",
                        nn_op_name(op));
@@ -160,8 +161,7 @@ NN_GRAD_RULE(add)
 {
     int rc = give_broadcast(tape, grad_out, node->call.in[0], err);
 
-    return rc != 0 ? rc
-                   : give_broadcast(tape, grad_out, node->call.in[1], err);
+    return rc != 0 ? rc : give_broadcast(tape, grad_out, node->call.in[1], err);
 }
 
 /* op applied to in, then given to x. */
@@ -270,9 +270,8 @@ NN_GRAD_RULE(reduce)
     struct nn_shape kept = x->shape;
     union nn_attrs attrs = {0};
     struct nn_call c;
-    int64_t n = nn_tensor_numel(x) / (nn_tensor_numel(grad_out) > 0
-                                          ? nn_tensor_numel(grad_out)
-                                          : 1);
+    int64_t n = nn_tensor_numel(x) /
+                (nn_tensor_numel(grad_out) > 0 ? nn_tensor_numel(grad_out) : 1);
     int rc = 0, i;
 
     for (i = 0; i < kept.ndim; i++)

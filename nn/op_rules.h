@@ -5,11 +5,11 @@
 #include "nn/op.h"
 #include "nn/tape.h"
 
-#define NN_SHAPE_RULE(name)                                                    \
-    int nn_shape_##name(const struct nn_call *call, struct nn_shape *shape,    \
+#define NN_SHAPE_RULE(name) \
+    int nn_shape_##name(const struct nn_call *call, struct nn_shape *shape, \
                         enum nn_dtype *dtype, struct err *err)
-#define NN_GRAD_RULE(name)                                                     \
-    int nn_grad_##name(struct nn_tape *tape, const struct nn_node *node,       \
+#define NN_GRAD_RULE(name) \
+    int nn_grad_##name(struct nn_tape *tape, const struct nn_node *node, \
                        struct nn_tensor *grad_out, struct err *err)
 
 NN_SHAPE_RULE(linear);

@@ -116,8 +116,8 @@ NN_SHAPE_RULE(cross_entropy)
         return err_set(err, ERR_SHAPE,
                        "cross_entropy takes class indices (int32), not %s",
                        nn_dtype_name(y->dtype));
-    *shape = call->attrs.loss.per_sample ? nn_shape1(x->shape.dim[0])
-                                         : nn_shape0();
+    *shape =
+        call->attrs.loss.per_sample ? nn_shape1(x->shape.dim[0]) : nn_shape0();
     *dtype = x->dtype;
     return 0;
 }
@@ -133,8 +133,8 @@ NN_SHAPE_RULE(pair_loss)
         return err_set(err, ERR_SHAPE,
                        "%s takes two tensors of one shape, not %s and %s",
                        nn_op_name(call->op), t.a, t.b);
-    *shape = call->attrs.loss.per_sample ? nn_shape1(x->shape.dim[0])
-                                         : nn_shape0();
+    *shape =
+        call->attrs.loss.per_sample ? nn_shape1(x->shape.dim[0]) : nn_shape0();
     *dtype = x->dtype;
     return 0;
 }

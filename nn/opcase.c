@@ -76,8 +76,8 @@ static int apply_linear(const struct nn_opcase *c, struct nn_tape *tape,
         [NN_ACT_SIGMOID] = NN_OP_SIGMOID,
     };
     union nn_attrs attrs = {.linear = {c->unfused ? NN_ACT_NONE : c->act}};
-    int rc = nn_tape_apply(tape, NN_OP_LINEAR, in, in[2] ? 3 : 2, &attrs, out,
-                           err);
+    int rc =
+        nn_tape_apply(tape, NN_OP_LINEAR, in, in[2] ? 3 : 2, &attrs, out, err);
 
     if (rc == 0 && c->unfused && c->act != NN_ACT_NONE)
         rc = nn_tape_apply(tape, act_op[c->act], out, 1, NULL, out, err);
@@ -140,11 +140,10 @@ static int apply_loss(const struct nn_opcase *c, enum nn_op_id op,
                       struct nn_tape *tape, struct nn_tensor *const *in,
                       struct nn_tensor **out, struct err *err)
 {
-    union nn_attrs attrs = {.loss = {.scale = 1.0,
-                                     .label_smoothing = c->label_smoothing,
-                                     .pos_weight = c->pos_weight != 0.0
-                                                       ? c->pos_weight
-                                                       : 1.0}};
+    union nn_attrs attrs = {
+        .loss = {.scale = 1.0,
+                 .label_smoothing = c->label_smoothing,
+                 .pos_weight = c->pos_weight != 0.0 ? c->pos_weight : 1.0}};
     int64_t n = op == NN_OP_CROSS_ENTROPY ? in[0]->shape.dim[0]
                                           : nn_tensor_numel(in[0]);
 

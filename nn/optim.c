@@ -34,8 +34,8 @@ int nn_optim_new(struct nn_optim **out, struct nn_model *model,
     rc = nn_tensor_new(&o->flag, model->be, &one, NN_I32, NN_ROWS,
                        NN_CAT_TEMPORARY, err);
     for (i = 0; rc == 0 && i < nn_optim_state_blocks(spec); i++) {
-        rc = nn_params_like(&o->state[i], &model->params, NN_CAT_OPTIMIZER,
-                            err);
+        rc =
+            nn_params_like(&o->state[i], &model->params, NN_CAT_OPTIMIZER, err);
         if (rc == 0)
             o->n_state = i + 1;
     }

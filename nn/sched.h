@@ -8,12 +8,12 @@ enum nn_sched_type { NN_SCHED_CONSTANT, NN_SCHED_STEP, NN_SCHED_COSINE };
 
 struct nn_sched {
     enum nn_sched_type type;
-    double base;            /* the learning rate asked for */
-    int64_t warmup_steps;   /* 0 or 1: none */
-    int64_t step_every;     /* step: optimizer steps between drops */
-    double gamma;           /* step: factor of a drop */
-    double min_lr;          /* cosine: rate of the last step */
-    int64_t total_steps;    /* cosine: of the whole run */
+    double base;          /* the learning rate asked for */
+    int64_t warmup_steps; /* 0 or 1: none */
+    int64_t step_every;   /* step: optimizer steps between drops */
+    double gamma;         /* step: factor of a drop */
+    double min_lr;        /* cosine: rate of the last step */
+    int64_t total_steps;  /* cosine: of the whole run */
 };
 
 /* The rate of step i (from 0). In warm-up base * (i + 1) / warmup_steps: the

@@ -27,8 +27,8 @@ struct nn_step {
     int n_call;
     struct nn_value *value;
     int n_value;
-    bool prepared;  /* step_prepare succeeded: run replays */
-    void *replay;   /* the backend's own */
+    bool prepared; /* step_prepare succeeded: run replays */
+    void *replay;  /* the backend's own */
 };
 
 enum nn_execution { NN_EXEC_EAGER, NN_EXEC_RECORDED };

@@ -55,8 +55,8 @@ static int reserve(void *array, size_t n, size_t *cap, size_t size,
 /* Takes t over; frees it when there is no room. */
 static int own(struct nn_tape *tape, struct nn_tensor *t, struct err *err)
 {
-    int rc = reserve(&tape->own, tape->n_own, &tape->cap_own,
-                     sizeof *tape->own, err);
+    int rc = reserve(&tape->own, tape->n_own, &tape->cap_own, sizeof *tape->own,
+                     err);
 
     if (rc != 0) {
         nn_tensor_free(t);
@@ -89,8 +89,8 @@ int nn_tape_call(struct nn_tape *tape, struct nn_call *call, struct err *err)
         call->phase = tape->phase;
     if (call->role == NN_ROLE_NONE)
         call->role = tape->role;
-    rc = reserve(&tape->call, tape->n_call, &tape->cap_call,
-                 sizeof *tape->call, err);
+    rc = reserve(&tape->call, tape->n_call, &tape->cap_call, sizeof *tape->call,
+                 err);
     if (rc == 0)
         rc = nn_backend_run(tape->be, call, err);
     if (rc != 0)
@@ -102,14 +102,14 @@ int nn_tape_call(struct nn_tape *tape, struct nn_call *call, struct err *err)
 }
 
 /* Notes call for backward as what made out. */
-static int add_node(struct nn_tape *tape, const struct nn_call *call,
-                    bool view, struct err *err)
+static int add_node(struct nn_tape *tape, const struct nn_call *call, bool view,
+                    struct err *err)
 {
     struct nn_node *node;
     int rc, i;
 
-    rc = reserve(&tape->node, tape->n_node, &tape->cap_node,
-                 sizeof *tape->node, err);
+    rc = reserve(&tape->node, tape->n_node, &tape->cap_node, sizeof *tape->node,
+                 err);
     if (rc != 0)
         return rc;
     node = mem_zalloc(sizeof *node);
@@ -127,8 +127,8 @@ static int add_node(struct nn_tape *tape, const struct nn_call *call,
     return 0;
 }
 
-static bool wants_grad(const struct nn_tape *tape,
-                       struct nn_tensor *const *in, int n_in)
+static bool wants_grad(const struct nn_tape *tape, struct nn_tensor *const *in,
+                       int n_in)
 {
     int i;
 
@@ -158,11 +158,11 @@ int nn_tape_apply(struct nn_tape *tape, enum nn_op_id id,
         call.attrs = *attrs;
     rc = op->shape(&call, &shape, &dtype, err);
     if (rc == 0)
-        rc = nn_tape_tensor(tape, &shape, dtype,
-                            tape->phase == NN_PHASE_BACKWARD
-                                ? NN_CAT_TEMPORARY
-                                : NN_CAT_ACTIVATION,
-                            &call.out[0], err);
+        rc =
+            nn_tape_tensor(tape, &shape, dtype,
+                           tape->phase == NN_PHASE_BACKWARD ? NN_CAT_TEMPORARY
+                                                            : NN_CAT_ACTIVATION,
+                           &call.out[0], err);
     if (rc == 0)
         rc = nn_tape_call(tape, &call, err);
     if (rc == 0 && op->backward && wants_grad(tape, call.in, n_in))
@@ -211,16 +211,16 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
     return rc;
 }
 
-int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x,
-                 int64_t first, int64_t n, struct nn_tensor **out,
-                 struct err *err)
+int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x, int64_t first,
+                 int64_t n, struct nn_tensor **out, struct err *err)
 {
     struct nn_shape shape = x->shape;
     int64_t row;
 
     *out = NULL;
     if (shape.ndim < 1 || first < 0 || n < 0 || first > shape.dim[0] - n)
-        return err_set(err, ERR_SHAPE, "rows %lld to %lld are not in the tensor",
+        return err_set(err, ERR_SHAPE,
+                       "rows %lld to %lld are not in the tensor",
                        (long long)first, (long long)(first + n));
     row = shape.dim[0] ? nn_tensor_numel(x) / shape.dim[0] : 0;
     shape.dim[0] = n;
@@ -239,11 +239,13 @@ int nn_tensor_require_grad(struct nn_tensor *t, struct err *err)
     int rc;
 
     if (t->node)
-        return err_set(err, ERR_SHAPE, "only a leaf can be told to require a "
-                                       "gradient; this tensor was computed");
+        return err_set(err, ERR_SHAPE,
+                       "only a leaf can be told to require a "
+                       "gradient; this tensor was computed");
     if (t->dtype != NN_F32 && t->dtype != NN_F64)
-        return err_set(err, ERR_SHAPE, "only float tensors have gradients, not "
-                                       "%s",
+        return err_set(err, ERR_SHAPE,
+                       "only float tensors have gradients, not "
+                       "%s",
                        nn_dtype_name(t->dtype));
     rc = nn_tensor_new(&t->grad, t->st->be, &t->shape, t->dtype, t->layout,
                        NN_CAT_GRADIENT, err);
@@ -386,11 +388,13 @@ int nn_tape_backward_from(struct nn_tape *tape, struct nn_tensor *root,
     int rc;
 
     if (!root->requires_grad)
-        return err_set(err, ERR_SHAPE, "backward from a tensor that does not "
-                                       "require a gradient");
+        return err_set(err, ERR_SHAPE,
+                       "backward from a tensor that does not "
+                       "require a gradient");
     if (!nn_shape_eq(&root->shape, &grad->shape))
-        return err_set(err, ERR_SHAPE, "the gradient given to backward has "
-                                       "another shape than its tensor");
+        return err_set(err, ERR_SHAPE,
+                       "the gradient given to backward has "
+                       "another shape than its tensor");
     tape->grad_enabled = false;
     rc = nn_tape_grad_add(tape, root, grad, err);
     if (rc == 0)

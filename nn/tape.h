@@ -63,9 +63,8 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
                     const struct nn_shape *shape, struct nn_tensor **out,
                     struct err *err);
 /* Rows [first, first + n) of x, sharing its memory, cut off the graph. */
-int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x,
-                 int64_t first, int64_t n, struct nn_tensor **out,
-                 struct err *err);
+int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x, int64_t first,
+                 int64_t n, struct nn_tensor **out, struct err *err);
 /* x cut off the graph, sharing its memory. */
 int nn_tape_detach(struct nn_tape *tape, const struct nn_tensor *x,
                    struct nn_tensor **out, struct err *err);

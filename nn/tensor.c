@@ -63,8 +63,9 @@ int nn_shape_check(const struct nn_shape *s, struct err *err)
     int i;
 
     if (s->ndim < 0 || s->ndim > NN_MAX_DIMS)
-        return err_set(err, ERR_SHAPE, "a tensor has 0 to %d dimensions, not %d",
-                       NN_MAX_DIMS, s->ndim);
+        return err_set(err, ERR_SHAPE,
+                       "a tensor has 0 to %d dimensions, not %d", NN_MAX_DIMS,
+                       s->ndim);
     for (i = 0; i < s->ndim; i++) {
         if (s->dim[i] < 0)
             return err_set(err, ERR_SHAPE, "dimension %d is %lld, below 0", i,
@@ -140,8 +141,7 @@ void nn_storage_unref(struct nn_storage *st)
 
 int nn_tensor_new(struct nn_tensor **out, struct nn_backend *be,
                   const struct nn_shape *shape, enum nn_dtype dtype,
-                  enum nn_layout layout, enum nn_category cat,
-                  struct err *err)
+                  enum nn_layout layout, enum nn_category cat, struct err *err)
 {
     struct nn_storage *st;
     size_t size;
@@ -160,10 +160,9 @@ int nn_tensor_new(struct nn_tensor **out, struct nn_backend *be,
     return rc;
 }
 
-int nn_tensor_view(struct nn_tensor **out, struct nn_storage *st,
-                   size_t offset, const struct nn_shape *shape,
-                   enum nn_dtype dtype, enum nn_layout layout,
-                   struct err *err)
+int nn_tensor_view(struct nn_tensor **out, struct nn_storage *st, size_t offset,
+                   const struct nn_shape *shape, enum nn_dtype dtype,
+                   enum nn_layout layout, struct err *err)
 {
     struct nn_tensor *t;
     int rc;

@@ -68,7 +68,7 @@ struct nn_tensor {
     enum nn_dtype dtype;
     enum nn_layout layout;
     struct nn_storage *st;
-    size_t offset; /* bytes into st */
+    size_t offset;    /* bytes into st */
     const char *name; /* "0.weight", "" when nameless; owned by the maker */
     /* autograd */
     bool requires_grad;
@@ -80,13 +80,11 @@ struct nn_tensor {
 /* A tensor on new zeroed memory. End with nn_tensor_free. */
 int nn_tensor_new(struct nn_tensor **out, struct nn_backend *be,
                   const struct nn_shape *shape, enum nn_dtype dtype,
-                  enum nn_layout layout, enum nn_category cat,
-                  struct err *err);
+                  enum nn_layout layout, enum nn_category cat, struct err *err);
 /* A tensor that shares st from byte offset on. */
-int nn_tensor_view(struct nn_tensor **out, struct nn_storage *st,
-                   size_t offset, const struct nn_shape *shape,
-                   enum nn_dtype dtype, enum nn_layout layout,
-                   struct err *err);
+int nn_tensor_view(struct nn_tensor **out, struct nn_storage *st, size_t offset,
+                   const struct nn_shape *shape, enum nn_dtype dtype,
+                   enum nn_layout layout, struct err *err);
 void nn_tensor_free(struct nn_tensor *t); /* NULL is fine; not its grad */
 
 int64_t nn_tensor_numel(const struct nn_tensor *t);

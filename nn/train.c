@@ -42,8 +42,7 @@ int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
             rc = err_set(err, ERR_NOMEM, "out of memory for training");
     }
     for (i = 0; rc == 0 && i < extra; i++) {
-        rc = nn_params_like(&t->piece[i], &model->params, NN_CAT_GRADIENT,
-                            err);
+        rc = nn_params_like(&t->piece[i], &model->params, NN_CAT_GRADIENT, err);
         if (rc == 0)
             t->n_piece = i + 1;
     }
@@ -134,8 +133,12 @@ static int record_clear_grad(struct recording *r, struct err *err)
 static int add_into(struct nn_tape *tape, struct nn_tensor *to,
                     struct nn_tensor *from, struct err *err)
 {
-    struct nn_call c = {.op = NN_OP_ADD_INTO, .n_in = 1, .n_out = 1,
-                        .in = {from}, .out = {to}, .layer = ""};
+    struct nn_call c = {.op = NN_OP_ADD_INTO,
+                        .n_in = 1,
+                        .n_out = 1,
+                        .in = {from},
+                        .out = {to},
+                        .layer = ""};
 
     return nn_tape_call(tape, &c, err);
 }
@@ -185,8 +188,8 @@ static int record_optimizer(struct recording *r, struct err *err)
 
     r->tape->phase = NN_PHASE_OPTIMIZER;
     if (t->opts.clip_grad_norm > 0.0) {
-        rc = nn_tape_tensor(r->tape, &one, NN_F32, NN_CAT_TEMPORARY,
-                            &c.out[0], err);
+        rc = nn_tape_tensor(r->tape, &one, NN_F32, NN_CAT_TEMPORARY, &c.out[0],
+                            err);
         if (rc != 0)
             return rc;
         c.attrs.clip.max_norm = t->opts.clip_grad_norm;

@@ -79,12 +79,12 @@ static int make_inputs(struct trial *t, struct err *err)
     for (i = 0; rc == 0 && i < t->c->n_in; i++) {
         const struct pl_ref_tensor *r = &t->c->in[i];
         bool index = nn_opcase_is_index(t->op.op, i);
-        enum nn_layout layout = nn_opcase_is_weight(t->op.op, i) ? NN_WEIGHT
-                                                                 : NN_ROWS;
+        enum nn_layout layout =
+            nn_opcase_is_weight(t->op.op, i) ? NN_WEIGHT : NN_ROWS;
 
-        rc = nn_tensor_new(&t->in[i], t->be, &r->shape,
-                           index ? NN_I32 : t->dtype, layout, NN_CAT_INPUT,
-                           err);
+        rc =
+            nn_tensor_new(&t->in[i], t->be, &r->shape,
+                          index ? NN_I32 : t->dtype, layout, NN_CAT_INPUT, err);
         if (rc == 0)
             rc = index ? set_indices(t->in[i], r->data, err)
                        : set_floats(t->in[i], r->data, err);

@@ -11,10 +11,10 @@
 #include "pipeline/reference.h"
 
 struct pl_opcheck_opts {
-    double eps;                  /* of the central differences */
+    double eps; /* of the central differences */
     double gradcheck_tolerance;
-    double rtol, atol;           /* float64: |a - b| <= atol + rtol |b| */
-    double rtol32, atol32;       /* float32 */
+    double rtol, atol;     /* float64: |a - b| <= atol + rtol |b| */
+    double rtol32, atol32; /* float32 */
     uint64_t seed;
 };
 

@@ -27,8 +27,14 @@ struct pl_opts {
     struct pl_texts from;      /* these and what builds on them, and needs */
     struct pl_texts force;     /* these run again whatever their state */
     bool force_all;
-    bool fresh;      /* unfinished stages begin anew */
-    bool keep_going; /* go on with what does not need the failed stage */
+    bool fresh;          /* unfinished stages begin anew */
+    bool keep_going;     /* go on with what does not need the failed stage */
+    const char *kind;    /* only stages of this kind, and needs; NULL: all */
+    bool offline;        /* fetch from folders and the cache only */
+    bool wait;           /* for a run that holds the results, not ERR_LOCKED */
+    int jobs;            /* stages at once; 0: 1 */
+    bool locked;         /* ERR_CORRUPT where config or results differ from */
+    const char *lock_to; /* this file; NULL: out/<name>/pipeline.lock.json */
 };
 
 /* A checked config and the options that it is to be run with. */
@@ -43,6 +49,9 @@ void pl_job_free(struct pl_job *job); /* NULL is fine */
 
 /* The mistakes in the file as they are shown; colour: ANSI escapes. */
 void pl_job_mistakes(const struct pl_job *job, struct str *out, bool colour);
+/* The same as JSON objects, separated by commas: {"file": ..., "line": ...,
+ * "column": ..., "length": ..., "message": ..., "help": [...]}. */
+void pl_job_mistakes_json(const struct pl_job *job, struct str *out);
 const char *pl_job_name(const struct pl_job *job);
 const char *pl_job_recipe(const struct pl_job *job); /* "" without vars */
 const char *pl_job_dir(const struct pl_job *job);    /* out/<name> */
@@ -66,11 +75,21 @@ enum pl_state {
     PL_STATE_FAILED
 };
 
+/* A file that a stage left. */
+struct pl_artifact {
+    const char *name; /* below the stage's folder */
+    unsigned long long bytes;
+    const char *sha256;
+};
+
 struct pl_step {
     const char *stage, *kind;
     enum pl_action action;
     enum pl_state state;
     const char *reason; /* "with.epochs 5 -> 10"; "" when up to date */
+    /* What the folder holds when the state is DONE or STALE. */
+    const struct pl_artifact *artifact;
+    size_t n_artifacts;
 };
 
 /* What a run would do now, in order; reads only. */
@@ -86,6 +105,14 @@ int pl_plan_make(struct pl_plan **out, const struct pl_job *job,
                  struct err *err);
 void pl_plan_free(struct pl_plan *plan);         /* NULL is fine */
 size_t pl_plan_work(const struct pl_plan *plan); /* steps that would run */
+/* The plan as one JSON object: what stands there, and what would be done. */
+void pl_plan_json(const struct pl_plan *plan, const struct pl_job *job,
+                  struct str *out);
+
+enum pl_graph_form { PL_GRAPH_TEXT, PL_GRAPH_DOT, PL_GRAPH_MERMAID };
+/* The selected stages and which needs which. */
+void pl_graph(const struct pl_job *job, enum pl_graph_form form,
+              struct str *out);
 
 /* How far a stage's work is. */
 struct pl_progress {
@@ -127,7 +154,16 @@ struct pl_verdict {
     enum pl_outcome outcome;
 };
 
+/* One stage and how it went. */
+struct pl_done {
+    struct pl_step step;
+    double seconds;    /* that it took; 0 unless it ran to its end */
+    const char *error; /* NULL: none */
+};
+
 struct pl_result {
+    struct pl_done *done; /* in order; not those that were not come to */
+    size_t n_done;
     struct pl_verdict *verdict;
     size_t n_verdicts;
     size_t n_failed_expectations;
@@ -145,6 +181,28 @@ struct pl_result {
 int pl_run(struct pl_job *job, const struct pl_ui *ui, struct pl_result *res,
            struct err *err);
 void pl_result_free(struct pl_result *res);
+/* The result as one JSON object. status: the exit status to tell; err: what
+ * ended the run, or NULL. */
+void pl_result_json(const struct pl_result *res, const struct pl_job *job,
+                    int status, const struct err *err, struct str *out);
+
+enum pl_clean_what {
+    PL_CLEAN_ALL,     /* out/<name> */
+    PL_CLEAN_HISTORY, /* out/<name>/.runs */
+    PL_CLEAN_CACHE    /* downloads; needs no job */
+};
+struct pl_clean_opts {
+    enum pl_clean_what what;
+    bool dry; /* only tell */
+    /* "removed out/q2/train (12 files, 1.5 MB)", "kept ...". */
+    void (*tell)(void *user, const char *line);
+    void *user;
+};
+/* Removes what the program wrote and nothing else: no link is followed, and
+ * what it does not know stays and is told. ERR_LOCKED if a run or a download
+ * is under way. */
+int pl_clean(const struct pl_job *job, const struct pl_clean_opts *opts,
+             struct err *err);
 
 /* What `pipeline help WORD` says about a stage kind or a key of the config.
  * False: WORD is neither, and *nearest is the nearest one or NULL. */

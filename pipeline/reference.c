@@ -16,8 +16,8 @@ struct reader {
 
 static int bad(const struct reader *r, const char *what)
 {
-    return err_set(r->err, ERR_CORRUPT, "'%s': case %zu: %s", r->path,
-                   r->index, what);
+    return err_set(r->err, ERR_CORRUPT, "'%s': case %zu: %s", r->path, r->index,
+                   what);
 }
 
 static int no_memory(const struct reader *r)
@@ -61,8 +61,7 @@ static int read_shape(const struct reader *r, const json_t *list,
     if (!json_is_array(list) || json_array_size(list) > NN_MAX_DIMS)
         return bad(r, "a shape is missing or too long");
     for (i = 0; i < json_array_size(list); i++)
-        shape->dim[shape->ndim++] =
-            json_integer_value(json_array_get(list, i));
+        shape->dim[shape->ndim++] = json_integer_value(json_array_get(list, i));
     return nn_shape_check(shape, r->err);
 }
 
@@ -156,8 +155,7 @@ static int read_inputs(const struct reader *r, json_t *obj,
     return 0;
 }
 
-static int read_case(const struct reader *r, json_t *obj,
-                     struct pl_ref_case *c)
+static int read_case(const struct reader *r, json_t *obj, struct pl_ref_case *c)
 {
     const char *op = json_string_value(json_object_get(obj, "op"));
     int n_in = 0, rc;
@@ -191,8 +189,8 @@ static int read_cases(struct pl_reference *out, struct reader *r,
         return err_set(r->err, ERR_CORRUPT, "'%s' has no list 'cases'",
                        r->path);
     out->source = arena_strdup(r->arena, source ? source : "the reference");
-    out->cases = arena_array(r->arena, json_array_size(cases) + 1,
-                             sizeof *out->cases);
+    out->cases =
+        arena_array(r->arena, json_array_size(cases) + 1, sizeof *out->cases);
     if (!out->source || !out->cases)
         return no_memory(r);
     for (r->index = 0; rc == 0 && r->index < json_array_size(cases);

@@ -18,10 +18,11 @@ struct pl_stage_ctx {
     struct pl_run *run;
     const struct pl_config *config;
     const struct pl_stage *stage;
-    const char *dir;       /* out/<name>/<stage>, exists */
-    const char *out;       /* out/<name> */
-    struct nn_backend *be; /* NULL unless kind->needs_device */
-    bool fresh;            /* --fresh: do not resume */
+    const char *dir;         /* out/<name>/<stage>, exists */
+    const char *out;         /* out/<name> */
+    struct nn_backend *be;   /* NULL unless kind->needs_device */
+    bool fresh;              /* --fresh: do not resume */
+    bool offline;            /* --offline: folders and the cache only */
     const char *fingerprint; /* of this content: equal means resumable */
     /* Results that differ from what is wanted by kind->grows alone: where they
      * were moved, and their fingerprint. NULL: none. */
@@ -32,8 +33,10 @@ struct pl_stage_kind {
     const char *name;
     const char *help; /* one sentence */
     const struct pl_schema *with;
-    bool needs_device; /* gets ctx->be */
-    int version; /* raised when the same config must give other artifacts */
+    bool needs_device; /* gets ctx->be; never two such stages at once */
+    bool measures; /* times something: runs alone, and its results hang on the
+                      machine */
+    int version;   /* raised when the same config must give other artifacts */
     /* Checks that go past the table, with places; may be NULL. */
     void (*check)(const struct pl_config *c, const struct pl_stage *s,
                   struct pl_diag *d);

@@ -105,8 +105,9 @@ static int measure(struct evaluate *e, struct err *err)
     if (e->data->label && n <= MAX_CONFUSION) {
         e->confusion = mem_array((size_t)(n * n), sizeof *e->confusion);
         if (!e->confusion)
-            return err_set(err, ERR_NOMEM, "out of memory for a confusion "
-                                           "matrix");
+            return err_set(err, ERR_NOMEM,
+                           "out of memory for a confusion "
+                           "matrix");
     }
     opts.confusion = e->confusion;
     return nn_evaluate(&e->result, e->model, e->data, &loss, &opts, err);
@@ -168,29 +169,31 @@ static void check_evaluate(const struct pl_config *c, const struct pl_stage *s,
     if (!from)
         return;
     if (from->kind != &pl_kind_train) {
-        pl_diag_error(d, pl_node_key_loc(w->node, "from", s->loc), "'%s' is a stage of kind %s; evaluate takes "
-                                 "the model of a train stage",
+        pl_diag_error(d, pl_node_key_loc(w->node, "from", s->loc),
+                      "'%s' is a stage of kind %s; evaluate takes "
+                      "the model of a train stage",
                       w->from, from->kind->name);
         return;
     }
     train = from->with;
     ds = pl_config_dataset(c, train->dataset);
-    if (strcmp(w->checkpoint, "best") == 0 && ds &&
-        ds->split.validation == 0) {
-        pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc), "checkpoint: best needs a validation split, "
-                                 "and dataset '%s' has none",
+    if (strcmp(w->checkpoint, "best") == 0 && ds && ds->split.validation == 0) {
+        pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
+                      "checkpoint: best needs a validation split, "
+                      "and dataset '%s' has none",
                       train->dataset);
         pl_diag_help(d, "add split: {validation: 5000, seed: 0} to the data "
                         "set, or use checkpoint: last");
     }
     if (w->set == 1 && ds && ds->split.validation == 0)
-        pl_diag_error(d, pl_node_key_loc(w->node, "set", s->loc), "data set '%s' has no validation split",
-                      train->dataset);
+        pl_diag_error(d, pl_node_key_loc(w->node, "set", s->loc),
+                      "data set '%s' has no validation split", train->dataset);
     if (strcmp(w->checkpoint, "best") != 0 &&
         strcmp(w->checkpoint, "last") != 0 &&
         strncmp(w->checkpoint, "epoch-", 6) != 0)
-        pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc), "checkpoint '%s' is none of best, last, "
-                                 "epoch-N",
+        pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
+                      "checkpoint '%s' is none of best, last, "
+                      "epoch-N",
                       w->checkpoint);
 }
 

@@ -62,7 +62,7 @@ static int run(struct pl_stage_ctx *ctx, struct err *err)
 {
     const struct pl_fetch_with *w = ctx->stage->with;
     const struct pl_dataset *ds = pl_config_dataset(ctx->config, w->dataset);
-    const struct pl_fetch_opts opts = {.offline = w->offline,
+    const struct pl_fetch_opts opts = {.offline = w->offline || ctx->offline,
                                        .connect_timeout = w->connect_timeout,
                                        .stall_timeout = w->stall_timeout,
                                        .retries = -1,

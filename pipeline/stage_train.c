@@ -342,9 +342,9 @@ static int finish_resumed(struct pl_train *t, struct err *err)
         rc = measure(t, t->sets.validation, &t->validation, err);
     if (rc == 0)
         rc = pl_artifact_add(t->ctx, "checkpoints/last.safetensors", err);
-    return rc == 0 ? pl_artifact_add(
-                         t->ctx, "checkpoints/resume.safetensors", err)
-                   : rc;
+    return rc == 0
+               ? pl_artifact_add(t->ctx, "checkpoints/resume.safetensors", err)
+               : rc;
 }
 
 static int train(struct pl_stage_ctx *ctx, struct err *err)
@@ -391,7 +391,7 @@ static void check_train(const struct pl_config *c, const struct pl_stage *s,
     if (w->monitor && ds && ds->split.validation == 0) {
         pl_diag_error(d, pl_node_key_loc(w->node, "monitor", s->loc),
                       "monitor needs a validation split, and "
-                                 "dataset '%s' has none",
+                      "dataset '%s' has none",
                       w->dataset);
         pl_diag_help(d, "add split: {validation: 5000, seed: 0} to the data "
                         "set");

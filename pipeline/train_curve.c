@@ -7,14 +7,9 @@
 #include "pipeline/chart.h"
 
 static const char *const column_names[PL_CURVE_COLUMNS] = {
-    "step",
-    "epoch",
-    "lr",
-    "loss",
-    "validation_loss",
-    "validation_accuracy",
-    "test_loss",
-    "test_accuracy",
+    "step",      "epoch",           "lr",
+    "loss",      "validation_loss", "validation_accuracy",
+    "test_loss", "test_accuracy",
 };
 
 void pl_curve_free(struct pl_curve *c)
@@ -104,8 +99,7 @@ struct points {
 };
 
 static int points_of(const struct pl_curve *c, int column, double scale,
-                     int64_t steps_per_epoch, struct points *p,
-                     struct err *err)
+                     int64_t steps_per_epoch, struct points *p, struct err *err)
 {
     size_t i;
 

@@ -117,8 +117,7 @@ static void set_schedule(struct pl_train *t)
     t->sched.total_steps = t->with->epochs * t->steps_per_epoch;
 }
 
-int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx,
-                  struct err *err)
+int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx, struct err *err)
 {
     const struct pl_train_with *w = ctx->stage->with;
     struct nn_loader_opts order = {

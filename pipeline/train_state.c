@@ -115,8 +115,8 @@ int pl_model_load(struct nn_model *m, const char *path, struct err *err)
     for (k = 0; rc == 0 && k < c->n; k++)
         if (!is_param(m, c->entry[k].name))
             rc = err_set(err, ERR_CORRUPT,
-                         "'%s' holds '%s', which the model does not have",
-                         path, c->entry[k].name);
+                         "'%s' holds '%s', which the model does not have", path,
+                         c->entry[k].name);
     nn_ckpt_free(c);
     return rc;
 }
@@ -128,8 +128,8 @@ int pl_train_save_model(struct pl_train *t, const char *name, struct err *err)
     int rc;
 
     (void)snprintf(file, sizeof file, "checkpoints/%s.safetensors", name);
-    b.entry = arena_array(&b.arena, (size_t)t->model->params.n + 1,
-                          sizeof *b.entry);
+    b.entry =
+        arena_array(&b.arena, (size_t)t->model->params.n + 1, sizeof *b.entry);
     b.failed = !b.entry;
     add_meta(&b, "format", "pt"); /* what torch's own writer says */
     add_meta_int(&b, "epoch", t->epoch);
@@ -191,8 +191,9 @@ int pl_train_save_state(struct pl_train *t, struct err *err)
 {
     struct bundle b = {.n = 0};
     struct nn_shape curve = nn_shape2((int64_t)t->curve.n, PL_CURVE_COLUMNS);
-    size_t most = (size_t)t->model->params.n *
-                      (size_t)(1 + t->trainer->optim->n_state) + 3;
+    size_t most =
+        (size_t)t->model->params.n * (size_t)(1 + t->trainer->optim->n_state) +
+        3;
     int rc;
 
     b.entry = arena_array(&b.arena, most, sizeof *b.entry);
@@ -326,12 +327,12 @@ static void read_progress(struct reading *r, struct pl_train *t)
     if (r->rc == 0 &&
         (t->epoch > t->with->epochs || t->step_in_epoch > t->steps_per_epoch ||
          t->trainer->step != t->epoch * t->steps_per_epoch + t->step_in_epoch))
-        r->rc = err_set(r->err, ERR_CORRUPT,
-                        "'%s': epoch %lld, step %lld and %lld do not fit this "
-                        "recipe",
-                        r->path, (long long)t->epoch,
-                        (long long)t->step_in_epoch,
-                        (long long)t->trainer->step);
+        r->rc =
+            err_set(r->err, ERR_CORRUPT,
+                    "'%s': epoch %lld, step %lld and %lld do not fit this "
+                    "recipe",
+                    r->path, (long long)t->epoch, (long long)t->step_in_epoch,
+                    (long long)t->trainer->step);
 }
 
 /* Reads path if it is of the run that print names. */

@@ -29,7 +29,7 @@ struct err {
 
 /* Keep the first failure: fills *err if it holds none yet, and returns its
  * code. err may be NULL: then only the code is returned. */
-#define err_set(err, code, ...)                                                \
+#define err_set(err, code, ...) \
     err_set_((err), (code), __FILE__ ":" ERR_STR(__LINE__), __VA_ARGS__)
 #define ERR_STR(x) ERR_STR_(x)
 #define ERR_STR_(x) #x
@@ -38,14 +38,14 @@ int err_set_(struct err *err, int code, const char *src, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Like err_set for a failed system call: appends strerror(errno). */
-#define err_sys(err, ...)                                                      \
+#define err_sys(err, ...) \
     err_sys_((err), __FILE__ ":" ERR_STR(__LINE__), __VA_ARGS__)
 int err_sys_(struct err *err, const char *src, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 #ifdef __clang_analyzer__ /* it cannot see that a failure's code is never 0 */
 #undef err_set
-#define err_set(err, code, ...)                                                \
+#define err_set(err, code, ...) \
     (err_set_((err), (code), "", __VA_ARGS__), (int)(code))
 #undef err_sys
 #define err_sys(err, ...) (err_sys_((err), "", __VA_ARGS__), (int)ERR_IO)

@@ -205,7 +205,8 @@ static int sync_folder(const char *path, struct err *err)
     if (!dir)
         return err_set(err, ERR_NOMEM, "out of memory writing '%s'", path);
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Some file systems cannot sync a folder: the rename stands all the same. */
+    /* Some file systems cannot sync a folder: the rename stands all the same.
+     */
     if (fd >= 0) {
         (void)fsync(fd);
         (void)close(fd);

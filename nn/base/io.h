@@ -31,7 +31,7 @@ int io_out_open(struct io_out *o, const char *path, struct err *err);
 int io_out_write(struct io_out *o, const void *data, size_t len,
                  struct err *err);
 int io_out_commit(struct io_out *o, struct err *err); /* also closes */
-void io_out_abort(struct io_out *o);                  /* removes the temporary */
+void io_out_abort(struct io_out *o); /* removes the temporary */
 
 /* Every temporary is NAME followed by this and six letters: what a killed run
  * left is known by its name. */

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-void *mem_alloc(size_t size);             /* uninitialised; NULL: no memory */
-void *mem_zalloc(size_t size);            /* zeroed */
-void *mem_array(size_t n, size_t size);   /* zeroed n * size; NULL on overflow */
-void *mem_realloc(void *p, size_t size);  /* p stays valid when NULL is given */
+void *mem_alloc(size_t size);            /* uninitialised; NULL: no memory */
+void *mem_zalloc(size_t size);           /* zeroed */
+void *mem_array(size_t n, size_t size);  /* zeroed n * size; NULL on overflow */
+void *mem_realloc(void *p, size_t size); /* p stays valid when NULL is given */
 void *mem_grow(void *p, size_t n, size_t size); /* n * size, overflow checked */
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n); /* exactly n bytes, then a NUL */

@@ -278,7 +278,7 @@ static void pack_a(float *to, const struct part *p)
 /* a in columns: each tile's share of it, copied, stays while panels pass. */
 static void part_columns(const struct part *p, int64_t p0, int64_t p1)
 {
-    float a[K_COLUMNS * CPU_ROWS + CPU_ROWS * VL], buf[CPU_PANEL];
+    float a[CPU_ROWS * (K_COLUMNS + VL)], buf[CPU_PANEL];
 
     pack_a(a, p);
     for (int64_t i = p->i0; i < p->i1; i += p->height) {

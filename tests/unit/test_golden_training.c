@@ -1,9 +1,9 @@
 /* Four PyTorch runs on MNIST, step by step (tests/golden/training.json). */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <jansson.h>
 #include <math.h>
@@ -61,8 +61,8 @@ static void start(struct run *r, const json_t *o, const struct mnist *m)
     spec[n].type = NN_LAYER_LINEAR;
     spec[n].bias = true;
     spec[n++].out = 10;
-    opts.optim = optimizer(json_string_value(json_object_get(o,
-                                                             "optim_method")));
+    opts.optim =
+        optimizer(json_string_value(json_object_get(o, "optim_method")));
     assert_int_equal(nn_cpu_open(&r->be, 2, NULL, &err), 0);
     rng_mt_seed(&r->gen, (uint64_t)whole(o, "seed"));
     assert_int_equal(nn_model_new(&r->model, r->be, spec, n, &m->train->sample,

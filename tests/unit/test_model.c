@@ -1,8 +1,8 @@
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <jansson.h>
 #include <math.h>
@@ -97,14 +97,14 @@ static void layers_that_do_not_fit_are_named(void **state)
     size_t bad = 9;
 
     (void)state;
-    assert_int_equal(
-        nn_model_new(&m, be, twice, 2, &sample, NULL, &bad, &err), ERR_CONFIG);
+    assert_int_equal(nn_model_new(&m, be, twice, 2, &sample, NULL, &bad, &err),
+                     ERR_CONFIG);
     assert_string_equal(err.msg, "two layers are named 'a'");
     assert_int_equal(bad, 1);
     assert_null(m);
     err_clear(&err);
-    assert_int_equal(
-        nn_model_new(&m, be, empty, 2, &sample, NULL, &bad, &err), ERR_CONFIG);
+    assert_int_equal(nn_model_new(&m, be, empty, 2, &sample, NULL, &bad, &err),
+                     ERR_CONFIG);
     assert_int_equal(bad, 1);
     nn_backend_close(be);
 }

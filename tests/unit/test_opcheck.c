@@ -1,10 +1,10 @@
 /* Every operator form against PyTorch's numbers (tests/golden/operators.json):
  * 1e-12 in float64; and against central differences. */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
 
@@ -29,9 +29,8 @@ static void golden_operators_hold(void **state)
 
     (void)state;
     assert_int_equal(nn_cpu_open(&be, 1, NULL, &err), 0);
-    assert_int_equal(pl_reference_read(&ref, "tests/golden/operators.json",
-                                       &err),
-                     0);
+    assert_int_equal(
+        pl_reference_read(&ref, "tests/golden/operators.json", &err), 0);
     assert_int_equal(ref.n, 21);
     for (i = 0; i < ref.n; i++) {
         struct pl_opcheck o;
@@ -59,9 +58,8 @@ static void changed_reference_fails(void **state)
 
     (void)state;
     assert_int_equal(nn_cpu_open(&be, 1, NULL, &err), 0);
-    assert_int_equal(pl_reference_read(&ref, "tests/golden/operators.json",
-                                       &err),
-                     0);
+    assert_int_equal(
+        pl_reference_read(&ref, "tests/golden/operators.json", &err), 0);
     ref.cases[0].in[1].grad[2] += 1e-9;
     assert_int_equal(pl_opcheck_run(&o, be, &ref.cases[0], &opts, &err), 0);
     assert_false(pl_opcheck_passed(&o));
@@ -100,9 +98,8 @@ static void gradcheck_finds_a_wrong_backward(void **state)
         nn_tensor_new(&x, be, &s, NN_F64, NN_ROWS, NN_CAT_INPUT, &err), 0);
     assert_int_equal(nn_tensor_set(x, v, &err), 0);
     assert_int_equal(nn_tensor_require_grad(x, &err), 0);
-    assert_int_equal(nn_gradcheck(&r, be, &x, 1, wrong_backward, NULL, 1e-6, 0,
-                                  &err),
-                     0);
+    assert_int_equal(
+        nn_gradcheck(&r, be, &x, 1, wrong_backward, NULL, 1e-6, 0, &err), 0);
     assert_int_equal(r.checked, 3);
     assert_true(r.max_error > 0.1);
     nn_tensor_free(x->grad);
@@ -116,9 +113,9 @@ static void broken_reference_files_are_errors(void **state)
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(pl_reference_read(&ref, "tests/golden/generator.json",
-                                       &err),
-                     ERR_CORRUPT);
+    assert_int_equal(
+        pl_reference_read(&ref, "tests/golden/generator.json", &err),
+        ERR_CORRUPT);
     assert_string_equal(err.msg, "'tests/golden/generator.json' has no list "
                                  "'cases'");
     err_clear(&err);

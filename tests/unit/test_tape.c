@@ -1,9 +1,9 @@
 /* Autograd's rules, as PyTorch has them. */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The training step against a plain reading of its definition, bit for bit:
  * chains of fma, pieces added in a pairwise tree, one optimizer pass. */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,13 @@
 #include "nn/eval.h"
 #include "nn/train.h"
 
-enum { IN = 7, HID = 5, OUT = 3, N = 23, PARAMS = HID * IN + HID + OUT * HID + OUT };
+enum {
+    IN = 7,
+    HID = 5,
+    OUT = 3,
+    N = 23,
+    PARAMS = HID * IN + HID + OUT * HID + OUT
+};
 
 /* 23 samples with number targets: mse needs no exp, so that plain C can say
  * what every bit is. */
@@ -178,9 +184,8 @@ static void open_trainer(struct fixture *f, const struct problem *p,
     assert_int_equal(nn_model_new(&f->model, f->be, spec, 3, &p->data.sample,
                                   &g, NULL, &f->err),
                      0);
-    assert_int_equal(nn_trainer_new(&f->trainer, f->model, &p->data, &opts,
-                                    &f->err),
-                     0);
+    assert_int_equal(
+        nn_trainer_new(&f->trainer, f->model, &p->data, &opts, &f->err), 0);
 }
 
 static void close_trainer(struct fixture *f)
