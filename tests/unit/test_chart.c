@@ -1,6 +1,6 @@
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -11,49 +11,11 @@
 
 #include "nn/base/mem.h"
 #include "pipeline/chart.h"
-#include "pipeline/chart_axis.h"
+#include "tests/unit/svg_fixture.h"
 
 static const double steps[] = {1, 2, 3, 4, 5};
 static const double losses[] = {0.2134, 0.1489, 0.1157, 0.0952, 0.0848};
 static const double accuracies[] = {93.91, 95.62, 96.57, 97.16, 97.48};
-
-/* ---- helpers ---- */
-
-static size_t count(const char *text, const char *what)
-{
-    size_t n = 0;
-
-    for (text = strstr(text, what); text; text = strstr(text + 1, what))
-        n++;
-    return n;
-}
-
-/* Every tag is closed by one of its name, in the right order. */
-static void expect_well_formed(const char *xml)
-{
-    const char *open[16] = {NULL};
-    size_t len[16] = {0};
-    int depth = 0;
-
-    for (xml = strchr(xml, '<'); xml; xml = strchr(xml + 1, '<')) {
-        const char *end = strchr(xml, '>');
-        size_t n = strcspn(xml + 1, " />\n");
-
-        assert_non_null(end);
-        if (xml[1] == '/') {
-            assert_true(depth > 0);
-            depth--;
-            n = strcspn(xml + 2, ">");
-            assert_int_equal(n, len[depth]);
-            assert_memory_equal(xml + 2, open[depth], n);
-        } else if (end[-1] != '/') {
-            assert_true(depth < 16);
-            open[depth] = xml + 1;
-            len[depth++] = n;
-        }
-    }
-    assert_int_equal(depth, 0);
-}
 
 /* Every point of every line lies in the picture. */
 static void expect_inside(const char *svg, double height)
@@ -119,148 +81,6 @@ static double plot_top(const char *svg)
     assert_int_equal(sscanf(p, "d=\"M%*f,%lf", &top), 1);
     return top;
 }
-
-/* ---- axes ---- */
-
-static void expect_ticks(const struct pl_scale *s, const char *want)
-{
-    struct str out = {0};
-    int i;
-
-    for (i = 0; i < s->n_ticks; i++) {
-        str_add(&out, i ? " " : "");
-        pl_scale_add_tick(&out, s, i);
-    }
-    assert_string_equal(out.text ? out.text : "", want);
-    str_free(&out);
-}
-
-static const struct {
-    double lo, hi;
-    const char *ticks;
-} linear_cases[] = {
-    {0.01, 3.15, "0 1 2 3 4"},
-    {0.0848, 0.2134, "0.05 0.10 0.15 0.20 0.25"},
-    {93.91, 97.48, "93 94 95 96 97 98"},
-    {-1, 1, "-1.0 -0.5 0.0 0.5 1.0"},
-    {0.5, 0.5, "0.44 0.46 0.48 0.50 0.52 0.54 0.56"},
-    {0, 0, "-1.0 -0.5 0.0 0.5 1.0"},
-    {1, 0, "0.0 0.2 0.4 0.6 0.8 1.0"}, /* no values */
-    {0, 45000, "0 10,000 20,000 30,000 40,000 50,000"},
-    {0, 9e8, "0.0 0.2 0.4 0.6 0.8 1.0"},
-    {1e-7, 3e-7, "0 50 100 150 200 250 300"},
-    {-1e300, 1e300, "-1.0 -0.5 0.0 0.5 1.0"},
-    {1e9, 1e9 + 10,
-     "1.000000000 1.000000002 1.000000004 1.000000006 "
-     "1.000000008 1.000000010"},
-};
-
-static void linear_ticks_are_round_and_enclose_the_values(void **state)
-{
-    const struct pl_chart_axis axis = {0};
-    struct pl_scale s;
-    size_t i;
-
-    (void)state;
-    for (i = 0; i < sizeof linear_cases / sizeof *linear_cases; i++) {
-        double lo = linear_cases[i].lo, hi = linear_cases[i].hi;
-
-        pl_scale_fit(&s, &axis, lo, hi, 6, true);
-        expect_ticks(&s, linear_cases[i].ticks);
-        assert_true(lo > hi || (s.lo <= lo && s.hi >= hi));
-    }
-}
-
-static void power_of_ten_goes_to_the_label(void **state)
-{
-    const struct pl_chart_axis axis = {0};
-    struct str out = {0};
-    struct pl_scale s;
-
-    (void)state;
-    pl_scale_fit(&s, &axis, 0, 9e8, 6, true);
-    pl_scale_add_label(&out, &s, "bytes");
-    assert_string_equal(out.text, "bytes (\xc3\x97"
-                                  "10\xe2\x81\xb9)");
-    str_clear(&out);
-    pl_scale_fit(&s, &axis, 0, 3e-10, 6, true);
-    pl_scale_add_label(&out, &s, "");
-    assert_string_equal(out.text, "\xc3\x97"
-                                  "10\xe2\x81\xbb\xc2\xb9\xc2\xb2");
-    str_free(&out);
-}
-
-static void whole_axis_has_no_fractions(void **state)
-{
-    const struct pl_chart_axis axis = {.whole = true};
-    struct pl_scale s;
-
-    (void)state;
-    pl_scale_fit(&s, &axis, 0.002, 1, 10, false);
-    expect_ticks(&s, "0 1");
-    pl_scale_fit(&s, &axis, 1, 1, 10, false);
-    expect_ticks(&s, "0 1 2");
-}
-
-static void no_tick_crosses_the_bounds(void **state)
-{
-    const struct pl_chart_axis percent = {.most = 100};
-    const struct pl_chart_axis plain = {0};
-    struct pl_scale left, s;
-
-    (void)state;
-    pl_scale_fit(&s, &percent, 100, 100, 6, true);
-    expect_ticks(&s, "90 92 94 96 98 100");
-    pl_scale_fit(&left, &plain, 0.0, 0.35, 6, true);
-    pl_scale_align(&s, &percent, 71, 99.2, &left);
-    expect_ticks(&s, "60 70 80 90 100");
-    pl_scale_align(&s, &percent, 5, 100, &left);
-    expect_ticks(&s, "0 50 100");
-}
-
-static void both_axes_share_one_grid(void **state)
-{
-    const struct pl_chart_axis plain = {0}, percent = {.most = 100};
-    struct pl_scale left, right;
-    double hi, lo;
-
-    (void)state;
-    for (hi = 0.1; hi < 4; hi += 0.13)
-        for (lo = 1; lo < 99; lo += 7) {
-            pl_scale_fit(&left, &plain, 0, hi, 6, true);
-            pl_scale_align(&right, &percent, lo, 99.5, &left);
-            assert_true(right.lo <= lo && right.hi >= 99.5);
-            assert_true(fabs((left.hi - left.lo) / left.step -
-                             (right.hi - right.lo) / right.step) < 1e-6);
-        }
-}
-
-static void log_ticks_are_decades_or_their_parts(void **state)
-{
-    const struct pl_chart_axis axis = {.log = true};
-    struct pl_scale s;
-
-    (void)state;
-    pl_scale_fit(&s, &axis, 32, 2048, 10, true);
-    expect_ticks(&s, "20 50 100 200 500 1,000 2,000 5,000");
-    pl_scale_fit(&s, &axis, 0.003, 40, 6, true);
-    expect_ticks(&s, "0.001 0.01 0.1 1 10 100");
-    pl_scale_fit(&s, &axis, 1e-9, 1e-8, 6, true);
-    expect_ticks(&s, "10\xe2\x81\xbb\xe2\x81\xb9 "
-                     "2\xc3\x97"
-                     "10\xe2\x81\xbb\xe2\x81\xb9 "
-                     "5\xc3\x97"
-                     "10\xe2\x81\xbb\xe2\x81\xb9 "
-                     "10\xe2\x81\xbb\xe2\x81\xb8");
-    pl_scale_fit(&s, &axis, 10, 10, 6, true);
-    expect_ticks(&s, "5 10 20");
-    pl_scale_fit(&s, &axis, 1e-300, 1e300, 6, true);
-    assert_true(s.n_ticks >= 3 && s.n_ticks <= 8);
-    assert_false(pl_scale_takes(true, 0));
-    assert_false(pl_scale_takes(true, -1));
-}
-
-/* ---- charts ---- */
 
 static void curve_has_axes_legend_and_description(void **state)
 {
@@ -554,54 +374,6 @@ static void scatter_has_markers_alone(void **state)
     mem_free(svg);
 }
 
-/* ---- matrix ---- */
-
-static char *draw_matrix(const struct pl_matrix *m)
-{
-    struct err err = {0};
-    struct str out = {0};
-
-    assert_int_equal(pl_matrix_svg(&out, m, &err), 0);
-    expect_well_formed(out.text);
-    return out.text;
-}
-
-static void matrix_shows_counts_and_accuracies(void **state)
-{
-    static const int64_t n[] = {98, 2, 0, 30, 70, 0, 0, 0, 0};
-    static const char *const labels[] = {"cat", "dog & co", "none"};
-    const struct pl_matrix m = {"Confusion", labels, n, 3};
-    char *svg = draw_matrix(&m);
-
-    (void)state;
-    assert_non_null(strstr(svg, "class=\"dark\">98</text>"));
-    assert_non_null(strstr(svg, "text-anchor=\"middle\">30</text>"));
-    assert_int_equal(count(svg, "class=\"faint\">0</text>"), 5);
-    assert_int_equal(count(svg, ">dog &amp; co</text>"), 2);
-    assert_non_null(strstr(svg, ">98.0 %</text>"));
-    assert_non_null(strstr(svg, ">70.0 %</text>"));
-    assert_non_null(strstr(svg, ">\xe2\x80\x93</text>")); /* no sample */
-    assert_non_null(strstr(svg, ">168 of 200 right: 84.0 %</text>"));
-    mem_free(svg);
-}
-
-static void matrix_of_many_classes_has_no_counts(void **state)
-{
-    int64_t *n = mem_array(50 * 50, sizeof *n);
-    const struct pl_matrix m = {"Many", NULL, n, 50};
-    char *svg;
-    size_t i;
-
-    (void)state;
-    for (i = 0; i < 50; i++)
-        n[i * 50 + i] = 1234567;
-    svg = draw_matrix(&m);
-    assert_null(strstr(svg, ">1234567<"));
-    assert_int_equal(count(svg, ">48</text>"), 2);
-    mem_free(svg);
-    mem_free(n);
-}
-
 static void every_failed_allocation_is_survived(void **state)
 {
     static const int64_t cells[] = {9, 1, 0, 10};
@@ -632,12 +404,6 @@ static void every_failed_allocation_is_survived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear_ticks_are_round_and_enclose_the_values),
-        cmocka_unit_test(power_of_ten_goes_to_the_label),
-        cmocka_unit_test(whole_axis_has_no_fractions),
-        cmocka_unit_test(no_tick_crosses_the_bounds),
-        cmocka_unit_test(both_axes_share_one_grid),
-        cmocka_unit_test(log_ticks_are_decades_or_their_parts),
         cmocka_unit_test(curve_has_axes_legend_and_description),
         cmocka_unit_test(equal_input_gives_equal_bytes),
         cmocka_unit_test(nan_and_infinity_break_the_line),
@@ -651,8 +417,6 @@ int main(void)
         cmocka_unit_test(legend_rows_stand_above_the_plot),
         cmocka_unit_test(colours_contrast_with_their_background),
         cmocka_unit_test(scatter_has_markers_alone),
-        cmocka_unit_test(matrix_shows_counts_and_accuracies),
-        cmocka_unit_test(matrix_of_many_classes_has_no_counts),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };
 

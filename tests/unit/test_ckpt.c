@@ -1,6 +1,6 @@
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
 
 #include <cmocka.h>
@@ -13,77 +13,7 @@
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "nn/ckpt.h"
-
-static char folder[256];
-static char path[300];
-
-static int make_folder(void **state)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    (void)state;
-    (void)snprintf(folder, sizeof folder, "%s/test-ckpt-XXXXXX",
-                   tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        return -1;
-    (void)snprintf(path, sizeof path, "%s/a.safetensors", folder);
-    /* So that memory inside jansson is counted and fails on demand too. */
-    json_set_alloc_funcs(mem_alloc, mem_free);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    (void)unlink(path);
-    return rmdir(folder);
-}
-
-static void put_bytes(const void *data, size_t n)
-{
-    FILE *f = fopen(path, "wb");
-
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, n, f), n);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* A file as another program may write it. */
-static void put_file(const char *header, const void *numbers, size_t n)
-{
-    unsigned char buf[1024] = {0};
-    size_t len = strlen(header);
-
-    assert_true(8 + len + n <= sizeof buf);
-    buf[0] = (unsigned char)(len & 255);
-    buf[1] = (unsigned char)(len >> 8);
-    memcpy(buf + 8, header, len);
-    memcpy(buf + 8 + len, numbers, n);
-    put_bytes(buf, 8 + len + n);
-}
-
-static int read_back(struct err *err)
-{
-    struct nn_ckpt *c;
-    long live = mem_live();
-    int rc = nn_ckpt_read(&c, path, err);
-
-    if (rc != 0)
-        assert_null(c);
-    nn_ckpt_free(c);
-    assert_int_equal(mem_live(), live);
-    return rc;
-}
-
-/* The file at path is refused as corrupt, naming it and what is wrong. */
-static void expect_corrupt(const char *what)
-{
-    struct err err = {0};
-
-    assert_int_equal(read_back(&err), ERR_CORRUPT);
-    if (!strstr(err.msg, what) || !strstr(err.msg, path))
-        fail_msg("'%s' is not in: %s", what, err.msg);
-}
+#include "tests/unit/ckpt_fixture.h"
 
 static const float w[2] = {1.5f, -2.0f};
 static const uint8_t u[3] = {7, 8, 9};
@@ -241,106 +171,6 @@ static void crc_that_another_program_kept_is_an_error(void **state)
 #define T(dtype, shape, begin, end) \
     "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" #begin \
     "," #end "]}"
-
-/* A header for eight bytes of numbers, and what is said of it. */
-static const struct {
-    const char *header, *what;
-} bad_headers[] = {
-    {"[]", "does not begin with '{'"},
-    {" {}", "does not begin with '{'"},
-    {"{", "the header is not sound"},
-    {"{}x", "the header is not sound"},
-    {"{\"a\":NaN}", "the header is not sound"},
-    {"{\"a\":\"\xff\"}", "the header is not sound"},
-    {"{\"a\\u0000b\":1}", "the header is not sound"},
-    {"{}", "has 8 bytes of numbers, but its header describes 0"},
-    {"{\"__metadata__\":[]}", "__metadata__ is not an object"},
-    {"{\"__metadata__\":{\"epoch\":3}}", "__metadata__ 'epoch' is not a text"},
-    {"{\"__metadata__\":{},\"__metadata__\":{}}", "duplicate"},
-    {"{\"a\":" T("U8", "[4]", 0, 4) ",\"a\":" T("U8", "[4]", 4, 8) "}",
-     "duplicate"},
-    {"{\"a\":3}", "tensor 'a' is not described by"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[8]}}", "is not described by"},
-    {"{\"a\":{\"dtype\":1,\"shape\":[8],\"data_offsets\":[0,8]}}",
-     "is not described by"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[8],\"offsets\":[0,8]}}",
-     "tensor 'a' has no 'data_offsets'"},
-    {"{\"a\":" T("F8", "[8]", 0, 8) "}", "tensor 'a' has dtype 'F8'"},
-    {"{\"a\":" T("U8", "8", 0, 8) "}", "tensor 'a' has no array 'shape'"},
-    {"{\"a\":" T("U8", "[8.0]", 0, 8) "}", "is not a whole number"},
-    {"{\"a\":" T("U8", "[-8]", 0, 8) "}", "is not a whole number"},
-    {"{\"a\":" T("U8", "[\"8\"]", 0, 8) "}", "is not a whole number"},
-    {"{\"a\":" T("U8", "[8,1,1,1,1,1,1]", 0, 8) "}", "has 7 dimensions"},
-    {"{\"a\":" T("U8", "[9223372036854775808]", 0, 8) "}", "not sound"},
-    {"{\"a\":" T("I64", "[4611686018427387904]", 0, 8) "}",
-     "more bytes than can be counted"},
-    {"{\"a\":" T("U8", "[4294967296,4294967296]", 0, 0) "}",
-     "more bytes than can be counted"},
-    {"{\"a\":" T("F32", "[8]", 0, 8) "}",
-     "tensor 'a' needs 32 bytes by its shape, but its offsets 0 to 8 hold 8"},
-    {"{\"a\":" T("U8", "[8]", 8, 0) "}", "tensor 'a' has no 'data_offsets'"},
-    {"{\"a\":" T("U8", "[9]", -1, 8) "}", "tensor 'a' has no 'data_offsets'"},
-    {"{\"a\":" T("U8", "[8]", 0.0, 8) "}", "tensor 'a' has no 'data_offsets'"},
-    {"{\"a\":" T("U8", "[16]", 0, 16) "}", "but its header describes 16"},
-    {"{\"a\":" T("U8", "[7]", 1, 8) "}",
-     "tensor 'a' begins at offset 1 of the numbers, but the one before it ends "
-     "at 0"},
-    {"{\"a\":" T("U8", "[4]", 0, 4) ",\"b\":" T("U8", "[3]", 5, 8) "}",
-     "tensor 'b' begins at offset 5"},
-    {"{\"a\":" T("U8", "[5]", 0, 5) ",\"b\":" T("U8", "[4]", 4, 8) "}",
-     "tensor 'b' begins at offset 4"},
-};
-
-static void bad_header_is_an_error(void **state)
-{
-    size_t j;
-
-    (void)state;
-    for (j = 0; j < sizeof bad_headers / sizeof *bad_headers; j++) {
-        put_file(bad_headers[j].header, "12345678", 8);
-        expect_corrupt(bad_headers[j].what);
-    }
-}
-
-static void error_in_the_header_names_its_offset(void **state)
-{
-    (void)state;
-    put_file("{\"a\":NaN}", "", 0);
-    expect_corrupt("at offset 16: the header is not sound: invalid token");
-}
-
-static void header_length_beyond_the_file_is_an_error(void **state)
-{
-    unsigned char bytes[16] = {9,   0,   0,   0,   0,   0,   0,   0,
-                               '{', '}', ' ', ' ', ' ', ' ', ' ', ' '};
-
-    (void)state;
-    put_bytes(bytes, sizeof bytes);
-    expect_corrupt("length 9 does not fit a file of 16 bytes");
-    memset(bytes, 0xff, 8);
-    put_bytes(bytes, sizeof bytes);
-    expect_corrupt("length 18446744073709551615 is more than 100000000");
-    memset(bytes, 0, 8);
-    put_bytes(bytes, sizeof bytes);
-    expect_corrupt("at offset 8");
-}
-
-static void deep_nesting_is_an_error(void **state)
-{
-    enum { DEPTH = 100000 };
-    unsigned char *bytes = mem_zalloc(8 + DEPTH);
-
-    (void)state;
-    assert_non_null(bytes);
-    bytes[0] = DEPTH & 255;
-    bytes[1] = DEPTH >> 8 & 255;
-    bytes[2] = DEPTH >> 16;
-    memset(bytes + 8, '[', DEPTH);
-    memcpy(bytes + 8, "{\"a\":", 5);
-    put_bytes(bytes, 8 + DEPTH);
-    mem_free(bytes);
-    expect_corrupt("the header is not sound");
-}
 
 static void file_of_another_program_is_read_in_order_of_its_numbers(void **s)
 {
@@ -513,10 +343,6 @@ int main(void)
         cmocka_unit_test(every_flipped_bit_is_caught),
         cmocka_unit_test(flipped_number_names_the_crc),
         cmocka_unit_test(crc_that_another_program_kept_is_an_error),
-        cmocka_unit_test(bad_header_is_an_error),
-        cmocka_unit_test(error_in_the_header_names_its_offset),
-        cmocka_unit_test(header_length_beyond_the_file_is_an_error),
-        cmocka_unit_test(deep_nesting_is_an_error),
         cmocka_unit_test(
             file_of_another_program_is_read_in_order_of_its_numbers),
         cmocka_unit_test(pickle_is_refused_with_the_reason),
