@@ -78,8 +78,8 @@ static int split(struct reader *r, const struct io_map *m, struct err *err)
     len = load_u64(m->data);
     if (len > CKPT_MAX_HEADER)
         return err_set(err, ERR_CORRUPT,
-                       "'%s' at offset 0: the header length %" PRIu64
-                       " is more than %d",
+                       "'%s' is no safetensors file: its first 8 bytes would "
+                       "be a header length of %" PRIu64 ", more than %d",
                        r->path, len, CKPT_MAX_HEADER);
     if (len > m->len - CKPT_LENGTH_BYTES)
         return err_set(err, ERR_CORRUPT,

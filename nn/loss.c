@@ -51,8 +51,13 @@ int nn_loss_check(const struct nn_loss *loss, const struct nn_data *data,
                        (long long)data->classes);
     if (loss->type != NN_LOSS_CROSS_ENTROPY && n != target_width(data))
         return err_set(err, ERR_CONFIG,
-                       "the model has %lld outputs for targets of %lld numbers",
-                       (long long)n, (long long)target_width(data));
+                       "the model has %lld outputs for targets of %lld number%s"
+                       "%s",
+                       (long long)n, (long long)target_width(data),
+                       target_width(data) == 1 ? "" : "s",
+                       data->label ? "; two classes need one logit: out: 1"
+                                   : "; for class labels say how many classes "
+                                     "the data set has");
     return 0;
 }
 

@@ -21,6 +21,11 @@ enum nn_layer_type {
     NN_LAYER_GELU,
     NN_LAYER_DROPOUT,
     NN_LAYER_FLATTEN, /* (B, ...) -> (B, rest) */
+    NN_LAYER_CONV2D,  /* of (in, H, W); (H, W) counts as (1, H, W) */
+    NN_LAYER_MAX_POOL2D,
+    NN_LAYER_AVG_POOL2D,
+    NN_LAYER_BATCH_NORM, /* over the samples, each of C or (C, ...) */
+    NN_LAYER_LAYER_NORM, /* over all numbers of a sample */
     NN_LAYER_COUNT
 };
 const char *nn_layer_type_name(enum nn_layer_type t); /* "linear" */
@@ -30,9 +35,14 @@ const char *nn_layer_type_name(enum nn_layer_type t); /* "linear" */
 struct nn_layer_spec {
     enum nn_layer_type type;
     const char *name;
-    int64_t out; /* linear: output features */
-    bool bias;   /* linear */
-    double p;    /* dropout: probability of a zero */
+    int64_t out;     /* linear: output features; conv2d: output channels */
+    bool bias;       /* linear, conv2d */
+    double p;        /* dropout: probability of a zero */
+    int64_t kernel;  /* conv2d, pools: a square */
+    int64_t stride;  /* 0: 1 of conv2d, kernel of pools */
+    int64_t padding; /* on all four sides */
+    double eps;      /* norms: added to the variance */
+    double momentum; /* batch_norm: of the running statistics */
 };
 
 struct nn_layer {
@@ -41,7 +51,10 @@ struct nn_layer {
     struct nn_shape in, out; /* of one sample */
     bool has_bias;
     double p;
+    int64_t kernel, stride, padding;
+    double eps, momentum;
     int weight, bias; /* indices into nn_params, or -1 */
+    int running;      /* batch_norm: index into buffers of the first of three */
     int64_t n_params;
 };
 
@@ -58,11 +71,16 @@ struct nn_model {
     struct nn_layer *layer;
     struct nn_shape in, out;        /* of one sample */
     struct nn_params params, grads; /* grads.t[i] is params.t[i]->grad */
-    char **names;
+    /* what is saved but not trained: running_mean, running_var (float32) and
+     * num_batches_tracked (int64) of each batch_norm */
+    struct nn_params buffers;
+    char **names; /* of params, then of buffers */
+    int n_names;
 };
 
-/* Builds and initialises as torch.nn.Linear does, drawing from gen in the
- * order of the layers (weight, then bias). gen NULL: zeros. The caller owns
+/* Builds and initialises as torch.nn does, drawing from gen in the order of
+ * the layers (weight, then bias). gen NULL: zeros, but for norms, which begin
+ * with weight 1, bias 0, mean 0 and variance 1 in any case. The caller owns
  * *out (nn_model_free). ERR_CONFIG for a layer that does not fit; the err's
  * place is left empty and *bad (may be NULL) is the index of that layer. */
 int nn_model_new(struct nn_model **out, struct nn_backend *be,
@@ -77,7 +95,7 @@ int64_t nn_model_count(const struct nn_model *m);
 enum nn_fusion { NN_FUSION_NONE, NN_FUSION_ALL };
 
 struct nn_forward_opts {
-    bool train;            /* dropout on */
+    bool train; /* dropout on; batch_norm by the batch, and remembers */
     enum nn_fusion fusion; /* ALL: an activation joins its linear layer */
     uint64_t dropout_seed;
     int64_t first; /* position of row 0 in the step's batch */

@@ -90,17 +90,76 @@ enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
  *               per_sample: (B), lanes16 of d * d over the row, times 1 / row
  * MSE_GRAD      g, x, y -> ((x - y) * 2) * (g * scale)
  * ADD SUB MUL DIV  numpy broadcasting, at most NN_MAX_DIMS dimensions
- * NEG EXP LOG   elementwise
+ * MAXIMUM       b < a ? a : b, NaN if either is; broadcasting as above
+ * MAXIMUM_SHARE a, b -> a's part of the gradient: 1 where a > b or either is
+ *               NaN, 0.5 where they are equal (as PyTorch), 0 where a < b
+ * NEG EXP LOG SQRT ABS  elementwise
+ * LOG1P         log(1 + x): -inf at -1, NaN below
+ * LOG1P_GRAD    dy, x -> dy / (1 + x)
+ * SQRT_GRAD     dy, y -> dy / (2 * y)
+ * ABS_GRAD      dy, x -> x > 0 ? dy : x < 0 ? -dy : dy * x
  * POW           x ** attrs.scalar; 2 is x * x, 1 is x, 0 is 1, 3 is x * x * x,
  *               0.5 is sqrt; other exponents exp(p * log(x))
  * SCALE         x * attrs.scalar rounded to the type first
  * SUM MEAN      over attrs.reduce.axis (the dimension disappears), or over all
  *               when axis is NN_AXIS_ALL. Last dimension and all: lanes16;
  *               others: chain in index order from +0. MEAN divides the sum
+ * MAX           over attrs.reduce.axis, or over all: the first largest; NaN
+ *               counts as largest
+ * MAX_GRAD      dy, x -> dy at the first largest, 0 elsewhere. (PyTorch: the
+ *               same over an axis; over all it shares among equals)
  * SUM_TO        sum to the broadcast source shape out has: chains in row-major
  *               order of the summed index
  * EXPAND        broadcast to out's shape
+ * CONV2D        x (B,C,H,W), w (O,C,kh,kw) NN_WEIGHT, [b (O)] -> y (B,O,H',W'),
+ *               H' = (H + 2 padding - kh) / stride + 1, W' likewise: chain of
+ *               fma over (c, kh, kw) from b, or from +0, then + 0.0f; padding
+ *               counts as zeros
+ * CONV2D_GRAD_INPUT dy, w -> dx: for each (kh, kw) in order that y was reached
+ *               by, the chain of fma over out from +0, + 0.0f; these added in
+ *               a chain from +0
+ * CONV2D_GRAD_WEIGHT dy, x -> dw NN_WEIGHT: chain of fma over samples, then
+ *               positions (H', W') in order, from +0, + 0.0f
+ * CONV2D_GRAD_BIAS dy -> db (O): lanes16 over the positions of a sample, then
+ *               chain of adds over samples
+ * MAX_POOL2D    x (B,C,H,W) -> (B,C,H',W'), sizes as above with a square
+ *               kernel: the first largest of each window, NaN counts as
+ *               largest; padding is never chosen
+ * MAX_POOL2D_GRAD dy, x -> dx: chain of adds over the windows in order
+ * AVG_POOL2D    chain of adds over the window from +0, divided by kernel^2;
+ *               padding counts as zeros
+ * AVG_POOL2D_GRAD dy -> dx: chain of adds of dy / kernel^2 over the windows
+ * BATCH_STATS   x (B,C) or (B,C,...) -> mean (C), var (C), made by hand. A sum
+ *               over a channel: lanes16 over the positions of a sample, then
+ *               chain over samples; both divided by the count n, var of (x -
+ *               mean)^2. n < 2 is ERR_SHAPE, as in PyTorch
+ * BATCH_NORM    x, w (C), b (C), mean (C), var (C) -> xhat * w + b, each
+ *               product rounded; xhat = (x - mean) * (1 / sqrt(var + eps))
+ * BATCH_NORM_GRAD_INPUT dy, x, w, mean, var -> (w * r) * dy, r = 1 / sqrt(var +
+ *               eps); where mean and var were x's own (train): (w * r) * ((dy -
+ *               s / n) - xhat * (t / n)), s and t the sums of dy and dy * xhat
+ * BATCH_NORM_GRAD_WEIGHT dy, x, mean, var -> sum of dy * xhat
+ * BATCH_NORM_GRAD_BIAS dy -> sum of dy
+ * BATCH_NORM_UPDATE mean, var -> running mean, running var, count of batches
+ *               (i64): (1 - momentum) * old + momentum * new, the products
+ *               rounded, new var times n / (n - 1); count + 1
+ * LAYER_NORM    x (..., D), w (D), b (D), D one or more dimensions: mean and
+ *               var of a row by lanes16, xhat * w + b as above
+ * LAYER_NORM_GRAD_INPUT dy, x, w -> r * ((g - s / D) - xhat * (t / D)), g = dy
+ *               * w, s and t the lanes16 of g and g * xhat
+ * LAYER_NORM_GRAD_WEIGHT dy, x -> chain over rows of dy * xhat
  * FILL          -> out = attrs.scalar          COPY  x -> out, same numel
+ * RESHAPE       a view (nn_tape_reshape), never run
+ * TRANSPOSE     axes attrs.transpose.a and b change places
+ * SLICE         [start, stop) of attrs.slice.axis; any type
+ * SLICE_GRAD    dy -> dx: 0 outside of the slice
+ * CAT           2 to 4 tensors one after the other along attrs.cat.axis
+ * CAST          to attrs.cast.dtype: float32 or float64 from floats and
+ *               integers, rounded once
+ * EMBEDDING     table (V,D), index (...) i32 -> (..., D). An index outside
+ *               [0, V) is ERR_CORRUPT naming place and value
+ * EMBEDDING_GRAD dy, index -> (V,D): chain of adds over the samples in order,
+ *               from +0
  * ADD_INTO      x -> out += x: one rounded add for each element
  * CLEAR_GRAD    -> out (a gradient block): zeroed unless attrs.set_to_none
  * BATCH         -> x (B, sample...) f32 or f64 and y (B) gathered from
@@ -150,17 +209,52 @@ enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
     X(SUB, sub) \
     X(MUL, mul) \
     X(DIV, div) \
+    X(MAXIMUM, maximum) \
+    X(MAXIMUM_SHARE, maximum_share) \
     X(NEG, neg) \
     X(EXP, exp) \
     X(LOG, log) \
+    X(LOG1P, log1p) \
+    X(LOG1P_GRAD, log1p_grad) \
+    X(SQRT, sqrt) \
+    X(SQRT_GRAD, sqrt_grad) \
+    X(ABS, abs) \
+    X(ABS_GRAD, abs_grad) \
     X(POW, pow) \
     X(SCALE, scale) \
     X(SUM, sum) \
     X(MEAN, mean) \
+    X(MAX, max) \
+    X(MAX_GRAD, max_grad) \
     X(SUM_TO, sum_to) \
     X(EXPAND, expand) \
+    X(CONV2D, conv2d) \
+    X(CONV2D_GRAD_INPUT, conv2d_grad_input) \
+    X(CONV2D_GRAD_WEIGHT, conv2d_grad_weight) \
+    X(CONV2D_GRAD_BIAS, conv2d_grad_bias) \
+    X(MAX_POOL2D, max_pool2d) \
+    X(MAX_POOL2D_GRAD, max_pool2d_grad) \
+    X(AVG_POOL2D, avg_pool2d) \
+    X(AVG_POOL2D_GRAD, avg_pool2d_grad) \
+    X(BATCH_STATS, batch_stats) \
+    X(BATCH_NORM, batch_norm) \
+    X(BATCH_NORM_GRAD_INPUT, batch_norm_grad_input) \
+    X(BATCH_NORM_GRAD_WEIGHT, batch_norm_grad_weight) \
+    X(BATCH_NORM_GRAD_BIAS, batch_norm_grad_bias) \
+    X(BATCH_NORM_UPDATE, batch_norm_update) \
+    X(LAYER_NORM, layer_norm) \
+    X(LAYER_NORM_GRAD_INPUT, layer_norm_grad_input) \
+    X(LAYER_NORM_GRAD_WEIGHT, layer_norm_grad_weight) \
     X(FILL, fill) \
     X(COPY, copy) \
+    X(RESHAPE, reshape) \
+    X(TRANSPOSE, transpose) \
+    X(SLICE, slice) \
+    X(SLICE_GRAD, slice_grad) \
+    X(CAT, cat) \
+    X(CAST, cast) \
+    X(EMBEDDING, embedding) \
+    X(EMBEDDING_GRAD, embedding_grad) \
     X(ADD_INTO, add_into) \
     X(CLEAR_GRAD, clear_grad) \
     X(BATCH, batch) \
@@ -209,6 +303,33 @@ union nn_attrs {
         int axis;
     } reduce;
     struct {
+        int64_t stride, padding;
+    } conv;
+    struct {
+        int64_t kernel, stride, padding;
+    } pool;
+    struct {
+        double eps;
+        bool train; /* batch_norm: mean and var are those of x */
+    } norm;
+    struct {
+        double momentum;
+        int64_t n; /* numbers a channel */
+    } running;
+    struct {
+        int a, b;
+    } transpose;
+    struct {
+        int axis;
+        int64_t start, stop;
+    } slice;
+    struct {
+        int axis;
+    } cat;
+    struct {
+        enum nn_dtype dtype;
+    } cast;
+    struct {
         double max_norm;
         struct nn_tensor *const *grads;
         int n;
@@ -226,7 +347,7 @@ union nn_attrs {
     bool set_to_none;
 };
 
-enum { NN_MAX_IN = 4, NN_MAX_OUT = 2 };
+enum { NN_MAX_IN = 5, NN_MAX_OUT = 3 };
 
 /* One operator with its operands. Tensors are borrowed. */
 struct nn_call {
@@ -264,6 +385,10 @@ struct nn_op {
      * not differentiable. See nn/tape.h. */
     int (*backward)(struct nn_tape *tape, const struct nn_node *node,
                     struct nn_tensor *grad_out, struct err *err);
+    /* Forward and backward in words, for derivations: "y = a * b; da = g * b;
+     * db = g * a". Operands in order of their first place in y, g the gradient
+     * of y; read by pipeline/prog_rule.h. NULL: not differentiable. */
+    const char *rule;
 };
 
 const struct nn_op *nn_op_get(enum nn_op_id id);

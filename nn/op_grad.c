@@ -1,8 +1,7 @@
 #include "nn/op_rules.h"
 
-/* Runs op into x's gradient: the leaf's own memory where it may. */
-static int emit(struct nn_tape *tape, struct nn_call *call, struct nn_tensor *x,
-                struct err *err)
+int nn_grad_emit(struct nn_tape *tape, struct nn_call *call,
+                 struct nn_tensor *x, struct err *err)
 {
     int rc;
 
@@ -17,7 +16,7 @@ static int emit(struct nn_tape *tape, struct nn_call *call, struct nn_tensor *x,
     return rc;
 }
 
-static struct nn_call call2(enum nn_op_id op, struct nn_tensor *a,
+struct nn_call nn_grad_call(enum nn_op_id op, struct nn_tensor *a,
                             struct nn_tensor *b)
 {
     struct nn_call c = {.op = op, .n_in = b ? 2 : 1, .in = {a, b}};
@@ -55,19 +54,19 @@ NN_GRAD_RULE(linear)
     rc = act_grad(tape, f->attrs.linear.act, grad_out, f->out[0], &dz, err);
     if (rc != 0)
         return rc;
-    c = call2(NN_OP_LINEAR_GRAD_INPUT, dz, w);
+    c = nn_grad_call(NN_OP_LINEAR_GRAD_INPUT, dz, w);
     c.role = NN_ROLE_GRAD_INPUT;
-    rc = emit(tape, &c, x, err);
+    rc = nn_grad_emit(tape, &c, x, err);
     if (rc != 0)
         return rc;
-    c = call2(NN_OP_LINEAR_GRAD_WEIGHT, dz, x);
+    c = nn_grad_call(NN_OP_LINEAR_GRAD_WEIGHT, dz, x);
     c.role = NN_ROLE_GRAD_WEIGHT;
-    rc = emit(tape, &c, w, err);
+    rc = nn_grad_emit(tape, &c, w, err);
     if (rc != 0 || f->n_in < 3)
         return rc;
-    c = call2(NN_OP_LINEAR_GRAD_BIAS, dz, NULL);
+    c = nn_grad_call(NN_OP_LINEAR_GRAD_BIAS, dz, NULL);
     c.role = NN_ROLE_GRAD_BIAS;
-    return emit(tape, &c, f->in[2], err);
+    return nn_grad_emit(tape, &c, f->in[2], err);
 }
 
 /* C = A' B' with A' = ta ? A^T : A: dA' = g B'^T, dB' = A'^T g. */
@@ -79,45 +78,56 @@ NN_GRAD_RULE(matmul)
     struct nn_call c;
     int rc;
 
-    c = ta ? call2(NN_OP_MATMUL, b, g) : call2(NN_OP_MATMUL, g, b);
+    c = ta ? nn_grad_call(NN_OP_MATMUL, b, g)
+           : nn_grad_call(NN_OP_MATMUL, g, b);
     c.attrs.matmul.ta = ta ? tb : false;
     c.attrs.matmul.tb = ta ? true : !tb;
-    rc = emit(tape, &c, a, err);
+    rc = nn_grad_emit(tape, &c, a, err);
     if (rc != 0)
         return rc;
-    c = tb ? call2(NN_OP_MATMUL, g, a) : call2(NN_OP_MATMUL, a, g);
+    c = tb ? nn_grad_call(NN_OP_MATMUL, g, a)
+           : nn_grad_call(NN_OP_MATMUL, a, g);
     c.attrs.matmul.ta = tb ? true : !ta;
     c.attrs.matmul.tb = tb ? ta : false;
-    return emit(tape, &c, b, err);
+    return nn_grad_emit(tape, &c, b, err);
 }
 
 NN_GRAD_RULE(from_output)
 {
-    enum nn_op_id op = node->call.op;
-    enum nn_op_id grad = op == NN_OP_RELU      ? NN_OP_RELU_GRAD
-                         : op == NN_OP_TANH    ? NN_OP_TANH_GRAD
-                         : op == NN_OP_SIGMOID ? NN_OP_SIGMOID_GRAD
-                         : op == NN_OP_SOFTMAX ? NN_OP_SOFTMAX_GRAD
-                                               : NN_OP_LOG_SOFTMAX_GRAD;
-    struct nn_call c = call2(grad, grad_out, node->call.out[0]);
+    static const enum nn_op_id grad[NN_OP_COUNT] = {
+        [NN_OP_RELU] = NN_OP_RELU_GRAD,
+        [NN_OP_TANH] = NN_OP_TANH_GRAD,
+        [NN_OP_SIGMOID] = NN_OP_SIGMOID_GRAD,
+        [NN_OP_SQRT] = NN_OP_SQRT_GRAD,
+        [NN_OP_SOFTMAX] = NN_OP_SOFTMAX_GRAD,
+        [NN_OP_LOG_SOFTMAX] = NN_OP_LOG_SOFTMAX_GRAD,
+    };
+    struct nn_call c =
+        nn_grad_call(grad[node->call.op], grad_out, node->call.out[0]);
 
-    return emit(tape, &c, node->call.in[0], err);
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
 }
 
-NN_GRAD_RULE(gelu)
+NN_GRAD_RULE(from_input)
 {
-    struct nn_call c = call2(NN_OP_GELU_GRAD, grad_out, node->call.in[0]);
+    static const enum nn_op_id grad[NN_OP_COUNT] = {
+        [NN_OP_GELU] = NN_OP_GELU_GRAD,
+        [NN_OP_LOG1P] = NN_OP_LOG1P_GRAD,
+        [NN_OP_ABS] = NN_OP_ABS_GRAD,
+    };
+    struct nn_call c =
+        nn_grad_call(grad[node->call.op], grad_out, node->call.in[0]);
 
-    return emit(tape, &c, node->call.in[0], err);
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
 }
 
 /* The mask is drawn again from the same key. */
 NN_GRAD_RULE(dropout)
 {
-    struct nn_call c = call2(NN_OP_DROPOUT, grad_out, NULL);
+    struct nn_call c = nn_grad_call(NN_OP_DROPOUT, grad_out, NULL);
 
     c.attrs = node->call.attrs;
-    return emit(tape, &c, node->call.in[0], err);
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
 }
 
 NN_GRAD_RULE(loss)
@@ -138,23 +148,23 @@ NN_GRAD_RULE(loss)
            : op == NN_OP_BCE_WITH_LOGITS ? NN_OP_BCE_WITH_LOGITS_GRAD
                                          : NN_OP_MSE_GRAD;
     c.attrs = node->call.attrs;
-    rc = emit(tape, &c, x, err);
+    rc = nn_grad_emit(tape, &c, x, err);
     if (rc != 0 || !y->requires_grad)
         return rc;
     c.in[1] = y; /* mse is symmetric */
     c.in[2] = x;
-    return emit(tape, &c, y, err);
+    return nn_grad_emit(tape, &c, y, err);
 }
 
 /* Sums g down to the shape of x, which was broadcast, and hands it over. */
 static int give_broadcast(struct nn_tape *tape, struct nn_tensor *g,
                           struct nn_tensor *x, struct err *err)
 {
-    struct nn_call c = call2(NN_OP_SUM_TO, g, NULL);
+    struct nn_call c = nn_grad_call(NN_OP_SUM_TO, g, NULL);
 
     if (nn_shape_eq(&g->shape, &x->shape))
         return nn_tape_grad_add(tape, x, g, err);
-    return emit(tape, &c, x, err);
+    return nn_grad_emit(tape, &c, x, err);
 }
 
 NN_GRAD_RULE(add)
@@ -214,25 +224,42 @@ NN_GRAD_RULE(div)
     return rc != 0 ? rc : give_op(tape, NN_OP_DIV, in, 2, b, err);
 }
 
+/* Each takes its share of g: all, half where they are equal, or nothing. */
+NN_GRAD_RULE(maximum)
+{
+    struct nn_tensor *a = node->call.in[0], *b = node->call.in[1];
+    struct nn_tensor *of_a[2] = {a, b}, *of_b[2] = {b, a};
+    struct nn_tensor *in[2] = {grad_out, NULL};
+    int rc;
+
+    rc = nn_tape_apply(tape, NN_OP_MAXIMUM_SHARE, of_a, 2, NULL, &in[1], err);
+    if (rc == 0)
+        rc = give_op(tape, NN_OP_MUL, in, 2, a, err);
+    if (rc == 0)
+        rc = nn_tape_apply(tape, NN_OP_MAXIMUM_SHARE, of_b, 2, NULL, &in[1],
+                           err);
+    return rc != 0 ? rc : give_op(tape, NN_OP_MUL, in, 2, b, err);
+}
+
 NN_GRAD_RULE(neg)
 {
-    struct nn_call c = call2(NN_OP_NEG, grad_out, NULL);
+    struct nn_call c = nn_grad_call(NN_OP_NEG, grad_out, NULL);
 
-    return emit(tape, &c, node->call.in[0], err);
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
 }
 
 NN_GRAD_RULE(exp)
 {
-    struct nn_call c = call2(NN_OP_MUL, grad_out, node->call.out[0]);
+    struct nn_call c = nn_grad_call(NN_OP_MUL, grad_out, node->call.out[0]);
 
-    return emit(tape, &c, node->call.in[0], err);
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
 }
 
 NN_GRAD_RULE(log)
 {
-    struct nn_call c = call2(NN_OP_DIV, grad_out, node->call.in[0]);
+    struct nn_call c = nn_grad_call(NN_OP_DIV, grad_out, node->call.in[0]);
 
-    return emit(tape, &c, node->call.in[0], err);
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
 }
 
 /* g * (p * x^(p - 1)) */
@@ -250,16 +277,16 @@ NN_GRAD_RULE(pow)
         rc = nn_tape_apply(tape, NN_OP_SCALE, &t, 1, &attrs, &t, err);
     if (rc != 0)
         return rc;
-    c = call2(NN_OP_MUL, grad_out, t);
-    return emit(tape, &c, x, err);
+    c = nn_grad_call(NN_OP_MUL, grad_out, t);
+    return nn_grad_emit(tape, &c, x, err);
 }
 
 NN_GRAD_RULE(scale)
 {
-    struct nn_call c = call2(NN_OP_SCALE, grad_out, NULL);
+    struct nn_call c = nn_grad_call(NN_OP_SCALE, grad_out, NULL);
 
     c.attrs = node->call.attrs;
-    return emit(tape, &c, node->call.in[0], err);
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
 }
 
 /* sum: the gradient is spread over what was summed; mean divides it first. */
@@ -286,6 +313,6 @@ NN_GRAD_RULE(reduce)
         rc = nn_tape_reshape(tape, grad_out, &kept, &grad_out, err);
     if (rc != 0)
         return rc;
-    c = call2(NN_OP_EXPAND, grad_out, NULL);
-    return emit(tape, &c, x, err);
+    c = nn_grad_call(NN_OP_EXPAND, grad_out, NULL);
+    return nn_grad_emit(tape, &c, x, err);
 }

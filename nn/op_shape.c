@@ -20,8 +20,7 @@ static bool is_float(const struct nn_tensor *t)
     return t->dtype == NN_F32 || t->dtype == NN_F64;
 }
 
-/* All inputs float, of one type. */
-static int check_floats(const struct nn_call *call, struct err *err)
+int nn_shape_floats(const struct nn_call *call, struct err *err)
 {
     int i;
 
@@ -42,7 +41,7 @@ NN_SHAPE_RULE(linear)
     const struct nn_tensor *b = call->n_in > 2 ? call->in[2] : NULL;
     struct pair_text t = pair_text(x, w);
 
-    if (check_floats(call, err) != 0)
+    if (nn_shape_floats(call, err) != 0)
         return ERR_SHAPE;
     if (x->shape.ndim != 2 || w->shape.ndim != 2 || w->layout != NN_WEIGHT ||
         x->shape.dim[1] != w->shape.dim[1])
@@ -66,7 +65,7 @@ NN_SHAPE_RULE(matmul)
     struct pair_text t = pair_text(a, b);
     int ta = call->attrs.matmul.ta, tb = call->attrs.matmul.tb;
 
-    if (check_floats(call, err) != 0)
+    if (nn_shape_floats(call, err) != 0)
         return ERR_SHAPE;
     if (a->shape.ndim != 2 || b->shape.ndim != 2 || a->layout != NN_ROWS ||
         b->layout != NN_ROWS || a->shape.dim[1 - ta] != b->shape.dim[tb])
@@ -82,7 +81,7 @@ NN_SHAPE_RULE(unary)
 {
     *shape = call->in[0]->shape;
     *dtype = call->in[0]->dtype;
-    return check_floats(call, err);
+    return nn_shape_floats(call, err);
 }
 
 NN_SHAPE_RULE(gradient)
@@ -127,7 +126,7 @@ NN_SHAPE_RULE(pair_loss)
     const struct nn_tensor *x = call->in[0], *y = call->in[1];
     struct pair_text t = pair_text(x, y);
 
-    if (check_floats(call, err) != 0)
+    if (nn_shape_floats(call, err) != 0)
         return ERR_SHAPE;
     if (!nn_shape_eq(&x->shape, &y->shape) || x->shape.ndim < 1)
         return err_set(err, ERR_SHAPE,
@@ -146,7 +145,7 @@ NN_SHAPE_RULE(broadcast)
     int n = a->ndim > b->ndim ? a->ndim : b->ndim;
     int i;
 
-    if (check_floats(call, err) != 0)
+    if (nn_shape_floats(call, err) != 0)
         return ERR_SHAPE;
     shape->ndim = n;
     for (i = 0; i < n; i++) { /* i counts from the last dimension */
@@ -169,7 +168,7 @@ NN_SHAPE_RULE(reduce)
     int i;
 
     *dtype = call->in[0]->dtype;
-    if (check_floats(call, err) != 0)
+    if (nn_shape_floats(call, err) != 0)
         return ERR_SHAPE;
     *shape = nn_shape0();
     if (axis == NN_AXIS_ALL)

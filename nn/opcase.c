@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "nn/norm.h"
 
 /* Names of the reference tables where they differ from ours. */
 static const struct {
@@ -35,6 +36,24 @@ static const struct {
     {"mean", NN_OP_MEAN, 1},
     {"sum", NN_OP_SUM, 1},
     {"sum_dim", NN_OP_SUM, 1},
+    {"maximum", NN_OP_MAXIMUM, 2},
+    {"log1p", NN_OP_LOG1P, 1},
+    {"sqrt", NN_OP_SQRT, 1},
+    {"abs", NN_OP_ABS, 1},
+    {"max", NN_OP_MAX, 1},
+    {"squeeze", NN_OP_RESHAPE, 1},
+    {"transpose", NN_OP_TRANSPOSE, 1},
+    {"slice", NN_OP_SLICE, 1},
+    {"cat", NN_OP_CAT, 2},
+    {"cat3", NN_OP_CAT, 3},
+    {"cast", NN_OP_CAST, 1},
+    {"embedding", NN_OP_EMBEDDING, 2},
+    {"conv2d", NN_OP_CONV2D, 3},
+    {"max_pool2d", NN_OP_MAX_POOL2D, 1},
+    {"avg_pool2d", NN_OP_AVG_POOL2D, 1},
+    {"batch_norm", NN_OP_BATCH_NORM, 3},
+    {"batch_norm_eval", NN_OP_BATCH_NORM, 5},
+    {"layer_norm", NN_OP_LAYER_NORM, 3},
 };
 
 static int find(const char *op)
@@ -58,12 +77,13 @@ bool nn_opcase_known(const char *op, int *n_in)
 
 bool nn_opcase_is_index(const char *op, int i)
 {
-    return i == 1 && strcmp(op, "cross_entropy") == 0;
+    return i == 1 &&
+           (strcmp(op, "cross_entropy") == 0 || strcmp(op, "embedding") == 0);
 }
 
 bool nn_opcase_is_weight(const char *op, int i)
 {
-    return i == 1 && strcmp(op, "linear") == 0;
+    return i == 1 && (strcmp(op, "linear") == 0 || strcmp(op, "conv2d") == 0);
 }
 
 static int apply_linear(const struct nn_opcase *c, struct nn_tape *tape,
@@ -152,12 +172,98 @@ static int apply_loss(const struct nn_opcase *c, enum nn_op_id op,
     return nn_tape_apply(tape, op, in, 2, &attrs, out, err);
 }
 
+/* In training by x's own statistics, in evaluation by the operands given. */
+static int apply_batch_norm(const struct nn_opcase *c, int n_in,
+                            struct nn_tape *tape, struct nn_tensor *const *in,
+                            struct nn_tensor **out, struct err *err)
+{
+    struct nn_batch_norm_opts opts = {.eps = c->eps, .train = n_in == 3};
+    struct nn_running running = {NULL, NULL, NULL};
+
+    if (n_in == 5) {
+        running.mean = in[3];
+        running.var = in[4];
+    }
+    return nn_batch_norm(tape, in[0], in[1], in[2], n_in == 5 ? &running : NULL,
+                         &opts, out, err);
+}
+
+/* To float32 and back, in float64. */
+static int apply_cast(struct nn_tape *tape, struct nn_tensor *const *in,
+                      struct nn_tensor **out, struct err *err)
+{
+    union nn_attrs there = {.cast = {NN_F32}}, back = {.cast = {NN_F64}};
+    int rc = nn_tape_apply(tape, NN_OP_CAST, in, 1, &there, out, err);
+
+    return rc == 0 ? nn_tape_apply(tape, NN_OP_CAST, out, 1, &back, out, err)
+                   : rc;
+}
+
+static void set_windows(const struct nn_opcase *c, enum nn_op_id op,
+                        union nn_attrs *attrs)
+{
+    if (op == NN_OP_CONV2D) {
+        attrs->conv.stride = c->stride ? c->stride : 1;
+        attrs->conv.padding = c->padding;
+    } else {
+        attrs->pool.kernel = c->kernel;
+        attrs->pool.stride = c->stride ? c->stride : c->kernel;
+        attrs->pool.padding = c->padding;
+    }
+}
+
+static void set_slice(const struct nn_opcase *c, union nn_attrs *attrs)
+{
+    attrs->slice.axis = c->dim;
+    attrs->slice.start = c->start;
+    attrs->slice.stop = c->stop;
+}
+
+/* The settings of operators that take nothing else. */
+static void set_attrs(const struct nn_opcase *c, enum nn_op_id op,
+                      union nn_attrs *attrs)
+{
+    switch (op) {
+    case NN_OP_POW:
+        attrs->scalar = c->exponent;
+        break;
+    case NN_OP_SUM:
+    case NN_OP_MEAN:
+    case NN_OP_MAX:
+        attrs->reduce.axis = c->dim;
+        break;
+    case NN_OP_CAT:
+        attrs->cat.axis = c->dim;
+        break;
+    case NN_OP_TRANSPOSE:
+        attrs->transpose.a = c->dim;
+        attrs->transpose.b = c->dim2;
+        break;
+    case NN_OP_SLICE:
+        set_slice(c, attrs);
+        break;
+    case NN_OP_CONV2D:
+    case NN_OP_MAX_POOL2D:
+    case NN_OP_AVG_POOL2D:
+        set_windows(c, op, attrs);
+        break;
+    case NN_OP_LAYER_NORM:
+        attrs->norm.eps = c->eps;
+        break;
+    case NN_OP_DROPOUT:
+        attrs->dropout.p = c->p;
+        break;
+    default:
+        break;
+    }
+}
+
 int nn_opcase_apply(const struct nn_opcase *c, struct nn_tape *tape,
                     struct nn_tensor *const *in, struct nn_tensor **out,
                     struct err *err)
 {
     union nn_attrs attrs = {0};
-    int k = find(c->op);
+    int k = find(c->op), n_in;
 
     *out = NULL;
     if (k < 0)
@@ -172,19 +278,18 @@ int nn_opcase_apply(const struct nn_opcase *c, struct nn_tape *tape,
     case NN_OP_BCE_WITH_LOGITS:
     case NN_OP_MSE:
         return apply_loss(c, known[k].op, tape, in, out, err);
-    case NN_OP_POW:
-        attrs.scalar = c->exponent;
-        break;
-    case NN_OP_SUM:
-    case NN_OP_MEAN:
-        attrs.reduce.axis = c->dim;
-        break;
-    case NN_OP_DROPOUT:
-        attrs.dropout.p = c->p;
-        break;
+    case NN_OP_BATCH_NORM:
+        return apply_batch_norm(c, known[k].n_in, tape, in, out, err);
+    case NN_OP_RESHAPE:
+        return nn_tape_squeeze(tape, in[0], c->dim, out, err);
+    case NN_OP_CAST:
+        return apply_cast(tape, in, out, err);
     default:
         break;
     }
-    return nn_tape_apply(tape, known[k].op, in, known[k].n_in, &attrs, out,
-                         err);
+    set_attrs(c, known[k].op, &attrs);
+    n_in = known[k].n_in;
+    if (known[k].op == NN_OP_CONV2D && !in[2])
+        n_in = 2;
+    return nn_tape_apply(tape, known[k].op, in, n_in, &attrs, out, err);
 }

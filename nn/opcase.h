@@ -15,10 +15,14 @@ struct nn_opcase {
     double label_smoothing; /* cross_entropy */
     double pos_weight;      /* bce_with_logits; 0 and 1: none */
     double exponent;        /* pow */
-    int dim;                /* sum: the axis; NN_AXIS_ALL: all */
-    double p;               /* dropout */
-    enum nn_act act;        /* linear: an activation behind it... */
-    bool unfused;           /* ...as an operator of its own */
+    int dim;                /* sum, max, cat, ...: the axis; NN_AXIS_ALL: all */
+    int dim2;               /* transpose: the other one */
+    int64_t start, stop;    /* slice */
+    int64_t kernel, stride, padding; /* conv2d, pools; stride 0: its default */
+    double eps;                      /* norms */
+    double p;                        /* dropout */
+    enum nn_act act;                 /* linear: an activation behind it... */
+    bool unfused;                    /* ...as an operator of its own */
     bool composed; /* cross_entropy as log_softmax, times one-hot, summed */
 };
 

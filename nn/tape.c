@@ -138,6 +138,19 @@ static bool wants_grad(const struct nn_tape *tape, struct nn_tensor *const *in,
     return false;
 }
 
+/* A view, or the tensor that it is a view of, after the other one was changed
+ * in place: its numbers are new, its history is old. */
+static int check_history(const struct nn_tape *tape, const struct nn_tensor *x,
+                         struct err *err)
+{
+    if (!tape->grad_enabled || !x->requires_grad || !x->node ||
+        x->node->version_out[0] >= x->st->rebased)
+        return 0;
+    return err_set(err, ERR_SHAPE,
+                   "a tensor that shares this one's memory was changed in "
+                   "place since; take the view anew");
+}
+
 int nn_tape_apply(struct nn_tape *tape, enum nn_op_id id,
                   struct nn_tensor *const *in, int n_in,
                   const union nn_attrs *attrs, struct nn_tensor **out,
@@ -147,7 +160,7 @@ int nn_tape_apply(struct nn_tape *tape, enum nn_op_id id,
     struct nn_call call = {.op = id, .n_in = n_in, .n_out = 1};
     struct nn_shape shape;
     enum nn_dtype dtype;
-    int rc;
+    int rc, i;
 
     if (n_in < op->min_in || n_in > op->max_in || !op->shape)
         return err_set(err, ERR_SHAPE, "%s takes %d to %d tensors, not %d",
@@ -157,6 +170,8 @@ int nn_tape_apply(struct nn_tape *tape, enum nn_op_id id,
     if (attrs)
         call.attrs = *attrs;
     rc = op->shape(&call, &shape, &dtype, err);
+    for (i = 0; rc == 0 && i < n_in; i++)
+        rc = check_history(tape, call.in[i], err);
     if (rc == 0)
         rc =
             nn_tape_tensor(tape, &shape, dtype,
@@ -191,7 +206,7 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
                     const struct nn_shape *shape, struct nn_tensor **out,
                     struct err *err)
 {
-    struct nn_call call = {.op = NN_OP_COPY, .n_in = 1, .n_out = 1};
+    struct nn_call call = {.op = NN_OP_RESHAPE, .n_in = 1, .n_out = 1};
     char a[96], b[96];
     int rc;
 
@@ -200,7 +215,9 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
         return err_set(err, ERR_SHAPE, "cannot reshape %s to %s",
                        nn_shape_text(&x->shape, a, sizeof a),
                        nn_shape_text(shape, b, sizeof b));
-    rc = view_of(tape, x, 0, shape, out, err);
+    rc = check_history(tape, x, err);
+    if (rc == 0)
+        rc = view_of(tape, x, 0, shape, out, err);
     if (rc != 0 || !wants_grad(tape, &x, 1))
         return rc;
     call.in[0] = x;
@@ -209,6 +226,25 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
     if (rc != 0)
         *out = NULL;
     return rc;
+}
+
+int nn_tape_squeeze(struct nn_tape *tape, struct nn_tensor *x, int axis,
+                    struct nn_tensor **out, struct err *err)
+{
+    struct nn_shape s = nn_shape0();
+    char text[96];
+    int i;
+
+    *out = NULL;
+    if (axis != NN_AXIS_ALL &&
+        (axis < 0 || axis >= x->shape.ndim || x->shape.dim[axis] != 1))
+        return err_set(err, ERR_SHAPE,
+                       "squeeze: axis %d of %s is not there or not 1", axis,
+                       nn_shape_text(&x->shape, text, sizeof text));
+    for (i = 0; i < x->shape.ndim; i++)
+        if (axis == NN_AXIS_ALL ? x->shape.dim[i] != 1 : i != axis)
+            s.dim[s.ndim++] = x->shape.dim[i];
+    return nn_tape_reshape(tape, x, &s, out, err);
 }
 
 int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x, int64_t first,
@@ -379,6 +415,15 @@ static int walk(struct nn_tape *tape, size_t n_node, bool retain,
     return rc;
 }
 
+/* What a walk that failed left half-way must not count in the next one. */
+static void drop_grads(struct nn_tape *tape)
+{
+    size_t i;
+
+    for (i = 0; i < tape->n_node; i++)
+        tape->node[i]->call.out[0]->grad_ready = false;
+}
+
 int nn_tape_backward_from(struct nn_tape *tape, struct nn_tensor *root,
                           struct nn_tensor *grad, bool retain_graph,
                           struct err *err)
@@ -399,6 +444,8 @@ int nn_tape_backward_from(struct nn_tape *tape, struct nn_tensor *root,
     rc = nn_tape_grad_add(tape, root, grad, err);
     if (rc == 0)
         rc = walk(tape, tape->n_node, retain_graph, err);
+    if (rc != 0)
+        drop_grads(tape);
     tape->grad_enabled = enabled;
     tape->layer = layer;
     return rc;

@@ -62,12 +62,26 @@ int nn_tape_call(struct nn_tape *tape, struct nn_call *call, struct err *err);
 int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
                     const struct nn_shape *shape, struct nn_tensor **out,
                     struct err *err);
+/* Reshaped without axis, which must be of 1 element; NN_AXIS_ALL: without any
+ * such axis. */
+int nn_tape_squeeze(struct nn_tape *tape, struct nn_tensor *x, int axis,
+                    struct nn_tensor **out, struct err *err);
 /* Rows [first, first + n) of x, sharing its memory, cut off the graph. */
 int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x, int64_t first,
                  int64_t n, struct nn_tensor **out, struct err *err);
 /* x cut off the graph, sharing its memory. */
 int nn_tape_detach(struct nn_tape *tape, const struct nn_tensor *x,
                    struct nn_tensor **out, struct err *err);
+
+/* In place: x's memory takes the numbers of value (its shape and type), which
+ * was made for this and is not used again. *out is x as it is from now on: the
+ * same memory, and the gradient flows to what value was made from; x itself
+ * where value wants no gradient. A leaf that wants its gradient can only be
+ * changed while grad_enabled is off. What else lies in the same memory (a view,
+ * x itself) has the old history: using it afterwards is an error. */
+int nn_tape_assign(struct nn_tape *tape, struct nn_tensor *x,
+                   struct nn_tensor *value, struct nn_tensor **out,
+                   struct err *err);
 
 /* Gradients of root (a scalar) into the leaves that require them. */
 int nn_tape_backward(struct nn_tape *tape, struct nn_tensor *root,

@@ -35,8 +35,9 @@ bool nn_shape_eq(const struct nn_shape *a, const struct nn_shape *b);
 const char *nn_shape_text(const struct nn_shape *s, char *buf, size_t size);
 
 /* How the numbers lie in memory. NN_WEIGHT is a matrix (out, in) of a linear
- * layer in whatever order its backend multiplies best: nn/ only names it and
- * moves it in and out as plain rows (nn_backend_import, _export). */
+ * layer, or (out, in, kh, kw) of a convolution taken as (out, rest), in
+ * whatever order its backend multiplies best: nn/ only names it and moves it
+ * in and out as plain rows (nn_backend_import, _export). */
 enum nn_layout { NN_ROWS, NN_WEIGHT };
 
 enum nn_category {
@@ -56,6 +57,7 @@ struct nn_storage {
     size_t size; /* bytes */
     int refs;
     uint32_t version;
+    uint32_t rebased; /* version of the last change that has gradients */
     enum nn_category cat;
 };
 int nn_storage_new(struct nn_storage **out, struct nn_backend *be, size_t size,

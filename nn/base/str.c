@@ -115,19 +115,20 @@ void str_free(struct str *s)
     memset(s, 0, sizeof *s);
 }
 
-/* Adds "1e-06" as "1.0e-06": some readers take a number without a dot and
- * with an exponent for a string. */
-static void add_number(struct str *s, const char *digits)
+/* Adds %e text with the digits of a number, as it is best read: 0.001, 1500,
+ * 1.0e-06. An exponent comes with a dot before it: some readers take 1e-06 for
+ * a text. */
+static void add_number(struct str *s, const char *e_text, double v, int prec)
 {
-    const char *e = strchr(digits, 'e');
+    const char *e = strchr(e_text, 'e');
+    int exponent = e ? (int)strtol(e + 1, NULL, 10) : 0;
 
-    if (!e || memchr(digits, '.', (size_t)(e - digits))) {
-        str_add(s, digits);
-        return;
-    }
-    str_addn(s, digits, (size_t)(e - digits));
-    str_add(s, ".0");
-    str_add(s, e);
+    if (exponent >= -5 && exponent < 16)
+        str_addf(s, "%.*f", prec - 1 > exponent ? prec - 1 - exponent : 0, v);
+    else if (prec > 1)
+        str_add(s, e_text);
+    else
+        str_addf(s, "%.1e", v);
 }
 
 void str_add_double(struct str *s, double v)
@@ -139,13 +140,12 @@ void str_add_double(struct str *s, double v)
         str_add(s, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
         return;
     }
-    for (prec = 1; prec < 17; prec++) {
-        (void)snprintf(b, sizeof b, "%.*g", prec, v);
-        if (strtod(b, NULL) == v)
+    for (prec = 1; prec <= 17; prec++) {
+        (void)snprintf(b, sizeof b, "%.*e", prec - 1, v);
+        if (prec == 17 || strtod(b, NULL) == v)
             break;
     }
-    (void)snprintf(b, sizeof b, "%.*g", prec, v);
-    add_number(s, b);
+    add_number(s, b, v, prec);
 }
 
 void str_add_float(struct str *s, float v)
@@ -157,11 +157,10 @@ void str_add_float(struct str *s, float v)
         str_add_double(s, (double)v);
         return;
     }
-    for (prec = 1; prec < 9; prec++) {
-        (void)snprintf(b, sizeof b, "%.*g", prec, (double)v);
-        if (strtof(b, NULL) == v)
+    for (prec = 1; prec <= 9; prec++) {
+        (void)snprintf(b, sizeof b, "%.*e", prec - 1, (double)v);
+        if (prec == 9 || strtof(b, NULL) == v)
             break;
     }
-    (void)snprintf(b, sizeof b, "%.*g", prec, (double)v);
-    add_number(s, b);
+    add_number(s, b, (double)v, prec);
 }

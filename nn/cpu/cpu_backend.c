@@ -10,6 +10,10 @@
  * it saves: some ten microseconds. */
 enum { MIN_WORK = 1 << 16 };
 
+/* A buffer's numbers begin on the next cache line after it. */
+enum { BUF_HEAD = 64 };
+_Static_assert(sizeof(struct nn_buf) <= BUF_HEAD, "a buffer needs more room");
+
 static void cpu_close(struct nn_backend *be)
 {
     struct cpu *cpu = (struct cpu *)be;
@@ -22,18 +26,16 @@ static void cpu_close(struct nn_backend *be)
 static int cpu_alloc(struct nn_backend *be, struct nn_buf **out, size_t size,
                      struct err *err)
 {
-    struct nn_buf *buf = mem_alloc(sizeof *buf);
+    struct nn_buf *buf = NULL;
 
     (void)be;
     *out = NULL;
+    if (size <= SIZE_MAX - BUF_HEAD)
+        buf = mem_alloc_aligned(BUF_HEAD + size);
     if (!buf)
-        return err_set(err, ERR_NOMEM, "out of memory for a tensor");
-    buf->size = size;
-    buf->data = mem_alloc_aligned(size);
-    if (!buf->data) {
-        mem_free(buf);
         return err_set(err, ERR_NOMEM, "out of memory for %zu bytes", size);
-    }
+    buf->size = size;
+    buf->data = (char *)buf + BUF_HEAD;
     *out = buf;
     return 0;
 }
@@ -41,10 +43,7 @@ static int cpu_alloc(struct nn_backend *be, struct nn_buf **out, size_t size,
 static void cpu_free(struct nn_backend *be, struct nn_buf *buf)
 {
     (void)be;
-    if (!buf)
-        return;
-    mem_free_aligned(buf->data);
-    mem_free(buf);
+    mem_free_aligned(buf);
 }
 
 static size_t layout_bytes(const struct nn_backend *be,
@@ -61,7 +60,8 @@ static int cpu_import(struct nn_backend *be, struct nn_tensor *t,
     (void)be;
     (void)err;
     if (cpu_is_panels(&t->shape, t->dtype, t->layout))
-        cpu_to_panels(cpu_data(t), src, t->shape.dim[0], t->shape.dim[1]);
+        cpu_to_panels(cpu_data(t), src, t->shape.dim[0],
+                      cpu_panel_rest(&t->shape));
     else if (nn_tensor_numel(t) > 0)
         memcpy(cpu_data(t), src, nn_tensor_bytes(t));
     return 0;
@@ -73,7 +73,8 @@ static int cpu_export(struct nn_backend *be, const struct nn_tensor *t,
     (void)be;
     (void)err;
     if (cpu_is_panels(&t->shape, t->dtype, t->layout))
-        cpu_from_panels(dst, cpu_data(t), t->shape.dim[0], t->shape.dim[1]);
+        cpu_from_panels(dst, cpu_data(t), t->shape.dim[0],
+                        cpu_panel_rest(&t->shape));
     else if (nn_tensor_numel(t) > 0)
         memcpy(dst, cpu_data(t), nn_tensor_bytes(t));
     return 0;

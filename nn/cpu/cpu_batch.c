@@ -59,9 +59,15 @@ static void copy_labels(const struct batch_job *j, int64_t i)
     const struct nn_data *d = j->src->data;
     int64_t row = row_of(j->src, i), width = d->target_width;
 
-    if (d->label)
+    float label;
+
+    if (d->label && j->y->dtype == NN_I32) {
         ((int32_t *)cpu_data(j->y))[i] = d->label[row];
-    else
+    } else if (d->label) {
+        label = (float)d->label[row];
+        floats_to(cpu_at(cpu_data(j->y), i, j->y->dtype), j->y->dtype, &label,
+                  1);
+    } else
         floats_to(cpu_at(cpu_data(j->y), i * width, j->y->dtype), j->y->dtype,
                   d->target + row * width, width);
 }
@@ -96,10 +102,10 @@ static bool fits(const struct batch_job *j)
         return false;
     if (!j->y)
         return true;
-    if (d->label)
-        return j->y->dtype == NN_I32 && nn_tensor_numel(j->y) == j->n;
+    if (d->label && j->y->dtype == NN_I32)
+        return nn_tensor_numel(j->y) == j->n;
     return (j->y->dtype == NN_F32 || j->y->dtype == NN_F64) &&
-           nn_tensor_numel(j->y) == j->n * d->target_width;
+           nn_tensor_numel(j->y) == j->n * (d->label ? 1 : d->target_width);
 }
 
 static int check_samples(const struct batch_job *j, struct err *err)

@@ -153,6 +153,8 @@ CPU_OP(binary)
         [NN_OP_SUB] = CPU_SUB,
         [NN_OP_MUL] = CPU_MUL,
         [NN_OP_DIV] = CPU_DIV,
+        [NN_OP_MAXIMUM] = CPU_MAXIMUM,
+        [NN_OP_MAXIMUM_SHARE] = CPU_MAXIMUM_SHARE,
     };
     const struct nn_tensor *a = call->in[0], *b = call->in[1];
     struct broadcast c = {.k = cpu_kernels_of(cpu, a->dtype),

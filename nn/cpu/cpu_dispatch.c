@@ -8,7 +8,8 @@
  *   f  float32 or float64, the same all through the call, plain rows
  *   w  likewise, in either layout
  *   s  float32, plain rows          p  float32, either layout
- *   i  int32, plain rows            x  any */
+ *   i  int32, plain rows            l  int64, plain rows
+ *   r  any type, plain rows         x  any */
 struct row {
     int (*run)(struct cpu *cpu, const struct nn_call *call, struct err *err);
     const char *operands;
@@ -43,17 +44,51 @@ static const struct row rows[NN_OP_COUNT] = {
     [NN_OP_SUB] = {cpu_op_binary, "ff>f"},
     [NN_OP_MUL] = {cpu_op_binary, "ff>f"},
     [NN_OP_DIV] = {cpu_op_binary, "ff>f"},
+    [NN_OP_MAXIMUM] = {cpu_op_binary, "ff>f"},
+    [NN_OP_MAXIMUM_SHARE] = {cpu_op_binary, "ff>f"},
     [NN_OP_NEG] = {cpu_op_unary, "f>f"},
     [NN_OP_EXP] = {cpu_op_unary, "f>f"},
     [NN_OP_LOG] = {cpu_op_unary, "f>f"},
+    [NN_OP_LOG1P] = {cpu_op_unary, "f>f"},
+    [NN_OP_LOG1P_GRAD] = {cpu_op_unary_grad, "ff>f"},
+    [NN_OP_SQRT] = {cpu_op_unary, "f>f"},
+    [NN_OP_SQRT_GRAD] = {cpu_op_unary_grad, "ff>f"},
+    [NN_OP_ABS] = {cpu_op_unary, "f>f"},
+    [NN_OP_ABS_GRAD] = {cpu_op_unary_grad, "ff>f"},
     [NN_OP_POW] = {cpu_op_pow, "f>f"},
     [NN_OP_SCALE] = {cpu_op_scale, "f>f"},
     [NN_OP_SUM] = {cpu_op_reduce, "f>f"},
     [NN_OP_MEAN] = {cpu_op_reduce, "f>f"},
+    [NN_OP_MAX] = {cpu_op_max, "f>f"},
+    [NN_OP_MAX_GRAD] = {cpu_op_max_grad, "ff>f"},
     [NN_OP_SUM_TO] = {cpu_op_sum_to, "f>f"},
     [NN_OP_EXPAND] = {cpu_op_expand, "f>f"},
+    [NN_OP_CONV2D] = {cpu_op_conv2d, "fw[f>f"},
+    [NN_OP_CONV2D_GRAD_INPUT] = {cpu_op_conv2d_grad_input, "fw>f"},
+    [NN_OP_CONV2D_GRAD_WEIGHT] = {cpu_op_conv2d_grad_weight, "ff>w"},
+    [NN_OP_CONV2D_GRAD_BIAS] = {cpu_op_conv2d_grad_bias, "f>f"},
+    [NN_OP_MAX_POOL2D] = {cpu_op_max_pool2d, "f>f"},
+    [NN_OP_MAX_POOL2D_GRAD] = {cpu_op_max_pool2d_grad, "ff>f"},
+    [NN_OP_AVG_POOL2D] = {cpu_op_avg_pool2d, "f>f"},
+    [NN_OP_AVG_POOL2D_GRAD] = {cpu_op_avg_pool2d, "f>f"},
+    [NN_OP_BATCH_STATS] = {cpu_op_batch_stats, "f>ff"},
+    [NN_OP_BATCH_NORM] = {cpu_op_batch_norm, "fffff>f"},
+    [NN_OP_BATCH_NORM_GRAD_INPUT] = {cpu_op_batch_norm_grad_input, "fffff>f"},
+    [NN_OP_BATCH_NORM_GRAD_WEIGHT] = {cpu_op_batch_norm_grad, "ffff>f"},
+    [NN_OP_BATCH_NORM_GRAD_BIAS] = {cpu_op_batch_norm_grad, "f>f"},
+    [NN_OP_BATCH_NORM_UPDATE] = {cpu_op_batch_norm_update, "ff>ffl"},
+    [NN_OP_LAYER_NORM] = {cpu_op_layer_norm, "fff>f"},
+    [NN_OP_LAYER_NORM_GRAD_INPUT] = {cpu_op_layer_norm_grad_input, "fff>f"},
+    [NN_OP_LAYER_NORM_GRAD_WEIGHT] = {cpu_op_layer_norm_grad_weight, "ff>f"},
     [NN_OP_FILL] = {cpu_op_fill, ">w"},
     [NN_OP_COPY] = {cpu_op_copy, "x>x"},
+    [NN_OP_TRANSPOSE] = {cpu_op_transpose, "r>r"},
+    [NN_OP_SLICE] = {cpu_op_slice, "r>r"},
+    [NN_OP_SLICE_GRAD] = {cpu_op_slice, "r>r"},
+    [NN_OP_CAT] = {cpu_op_cat, "rr[rr>r"},
+    [NN_OP_CAST] = {cpu_op_cast, "r>r"},
+    [NN_OP_EMBEDDING] = {cpu_op_embedding, "fi>f"},
+    [NN_OP_EMBEDDING_GRAD] = {cpu_op_embedding_grad, "fi>f"},
     [NN_OP_ADD_INTO] = {cpu_op_add_into, "w>w"},
     [NN_OP_CLEAR_GRAD] = {cpu_op_clear_grad, ">x"},
     [NN_OP_BATCH] = {cpu_op_batch, ">f[x"},
@@ -73,6 +108,10 @@ static bool operand_fits(char letter, const struct nn_tensor *t, int *type)
         return true;
     if (letter != 'w' && letter != 'p' && t->layout != NN_ROWS)
         return false;
+    if (letter == 'r')
+        return true;
+    if (letter == 'l')
+        return t->dtype == NN_I64;
     if (letter == 'i')
         return t->dtype == NN_I32;
     if (letter == 's' || letter == 'p')

@@ -70,6 +70,7 @@ static int64_t unary_work(enum cpu_unary kernel)
     switch (kernel) {
     case CPU_RELU:
     case CPU_NEG:
+    case CPU_ABS:
     case CPU_CUBE:
         return 1;
     default:
@@ -94,7 +95,8 @@ CPU_OP(unary)
         [NN_OP_RELU] = CPU_RELU,       [NN_OP_TANH] = CPU_TANH,
         [NN_OP_SIGMOID] = CPU_SIGMOID, [NN_OP_GELU] = CPU_GELU,
         [NN_OP_NEG] = CPU_NEG,         [NN_OP_EXP] = CPU_EXP,
-        [NN_OP_LOG] = CPU_LOG,
+        [NN_OP_LOG] = CPU_LOG,         [NN_OP_LOG1P] = CPU_LOG1P,
+        [NN_OP_SQRT] = CPU_SQRT,       [NN_OP_ABS] = CPU_ABS,
     };
 
     if (!same_numel(call))
@@ -109,6 +111,9 @@ CPU_OP(unary_grad)
         [NN_OP_TANH_GRAD] = CPU_TANH_GRAD,
         [NN_OP_SIGMOID_GRAD] = CPU_SIGMOID_GRAD,
         [NN_OP_GELU_GRAD] = CPU_GELU_GRAD,
+        [NN_OP_LOG1P_GRAD] = CPU_LOG1P_GRAD,
+        [NN_OP_SQRT_GRAD] = CPU_SQRT_GRAD,
+        [NN_OP_ABS_GRAD] = CPU_ABS_GRAD,
     };
     struct elem e = elem_of(cpu, call);
 
@@ -158,7 +163,7 @@ static void fill(const struct cpu *cpu, const struct nn_tensor *t, double value)
         return;
     }
     out = t->shape.dim[0];
-    in = t->shape.dim[1];
+    in = cpu_panel_rest(&t->shape);
     full = out / CPU_PANEL * CPU_PANEL * in;
     k->fill(p, value, full);
     if (out % CPU_PANEL) /* the last panel: its padding stays 0 */
@@ -213,7 +218,7 @@ static int copy_layout(const struct nn_call *call, bool to, struct err *err)
     if (!nn_shape_eq(&x->shape, &y->shape))
         return cpu_shape_error(call, err);
     out = x->shape.dim[0];
-    in = x->shape.dim[1];
+    in = cpu_panel_rest(&x->shape);
     if (to)
         cpu_to_panels(cpu_data(y), cpu_data(x), out, in);
     else

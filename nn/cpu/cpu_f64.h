@@ -6,6 +6,7 @@
 
 extern const struct cpu_elem_kernels cpu_elem_f64;
 extern const struct cpu_loss_kernels cpu_loss_f64;
+extern const struct cpu_pool_kernels cpu_pool_f64;
 
 void cpu_f64_cross_entropy(void *l, const void *x, const int32_t *target,
                            int64_t rows, int64_t cols,

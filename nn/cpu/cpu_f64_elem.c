@@ -54,6 +54,7 @@ UNARY(log_n, log)
 UNARY(sqrt_n, sqrt)
 UNARY(cube_n, cube)
 UNARY(log1p_n, log1p)
+UNARY(abs_n, fabs)
 UNARY(erf_n, erf)
 
 static double add(double a, double b)
@@ -99,6 +100,31 @@ static double gelu_grad(double dy, double x)
     return dy * (x * pdf + cdf);
 }
 
+static double log1p_grad(double dy, double x)
+{
+    return dy / (1.0 + x);
+}
+
+static double sqrt_grad(double dy, double y)
+{
+    return dy / (2.0 * y);
+}
+
+static double abs_grad(double dy, double x)
+{
+    return x > 0.0 ? dy : x < 0.0 ? -dy : dy * x;
+}
+
+static double maximum(double a, double b)
+{
+    return b < a || isnan(a) ? a : b;
+}
+
+static double maximum_share(double a, double b)
+{
+    return a < b ? 0.0 : a == b ? 0.5 : 1.0;
+}
+
 static double square_diff(double a, double b)
 {
     return (a - b) * (a - b);
@@ -125,6 +151,11 @@ BINARY(relu_grad_n, relu_grad)
 BINARY(tanh_grad_n, tanh_grad)
 BINARY(sigmoid_grad_n, sigmoid_grad)
 BINARY(gelu_grad_n, gelu_grad)
+BINARY(log1p_grad_n, log1p_grad)
+BINARY(sqrt_grad_n, sqrt_grad)
+BINARY(abs_grad_n, abs_grad)
+BINARY(maximum_n, maximum)
+BINARY(maximum_share_n, maximum_share)
 BINARY(square_diff_n, square_diff)
 
 static void pow_n(void *y, const void *x, double exponent, int64_t n)
@@ -175,6 +206,7 @@ const struct cpu_elem_kernels cpu_elem_f64 = {
             [CPU_SQRT] = sqrt_n,
             [CPU_CUBE] = cube_n,
             [CPU_LOG1P] = log1p_n,
+            [CPU_ABS] = abs_n,
             [CPU_ERF] = erf_n,
         },
     .binary =
@@ -187,6 +219,11 @@ const struct cpu_elem_kernels cpu_elem_f64 = {
             [CPU_TANH_GRAD] = tanh_grad_n,
             [CPU_SIGMOID_GRAD] = sigmoid_grad_n,
             [CPU_GELU_GRAD] = gelu_grad_n,
+            [CPU_LOG1P_GRAD] = log1p_grad_n,
+            [CPU_SQRT_GRAD] = sqrt_grad_n,
+            [CPU_ABS_GRAD] = abs_grad_n,
+            [CPU_MAXIMUM] = maximum_n,
+            [CPU_MAXIMUM_SHARE] = maximum_share_n,
             [CPU_SQUARE_DIFF] = square_diff_n,
         },
     .pow = pow_n,

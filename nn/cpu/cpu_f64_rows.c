@@ -209,12 +209,13 @@ static void gemm(const struct cpu_gemm *g, int64_t i0, int64_t i1, int64_t p0,
 
     for (int64_t i = i0; i < i1; i++)
         for (int64_t j = j0; j < j1; j++) {
-            double s = bias ? bias[j] : 0.0;
+            double *c = (double *)g->c + i * g->c_row + j;
+            double s = g->onto ? *c : bias ? bias[j] : 0.0;
 
             for (int64_t k = 0; k < g->k; k++)
                 s += a[i * g->a_row + k * g->a_col] *
                      b[k * g->b_row + j * g->b_col];
-            ((double *)g->c)[i * g->c_row + j] = act(s, g->act);
+            *c = act(s, g->act);
         }
 }
 
@@ -227,4 +228,5 @@ const struct cpu_kernels cpu_kernels_f64 = {
     .loss = &cpu_loss_f64,
     .reduce = &reduce_f64,
     .gemm = &gemm_f64,
+    .pool = &cpu_pool_f64,
 };

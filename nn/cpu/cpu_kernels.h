@@ -30,8 +30,9 @@ enum cpu_unary {
     CPU_LOG,
     CPU_SQRT,
     CPU_CUBE,
-    CPU_LOG1P, /* no operator's own; here for the tests */
-    CPU_ERF,   /* likewise */
+    CPU_LOG1P,
+    CPU_ABS,
+    CPU_ERF, /* no operator's own; here for the tests */
     CPU_UNARY_COUNT
 };
 
@@ -44,7 +45,12 @@ enum cpu_binary {
     CPU_TANH_GRAD,    /* dy, y */
     CPU_SIGMOID_GRAD, /* dy, y */
     CPU_GELU_GRAD,    /* dy, x */
-    CPU_SQUARE_DIFF,  /* (a - b)^2 */
+    CPU_LOG1P_GRAD,   /* dy, x */
+    CPU_SQRT_GRAD,    /* dy, y */
+    CPU_ABS_GRAD,     /* dy, x */
+    CPU_MAXIMUM,
+    CPU_MAXIMUM_SHARE, /* of a in maximum(a, b) */
+    CPU_SQUARE_DIFF,   /* (a - b)^2 */
     CPU_BINARY_COUNT
 };
 
@@ -69,6 +75,7 @@ struct cpu_gemm {
     int64_t c_row;
     bool c_panels;
     const void *bias; /* (n) or NULL */
+    bool onto;        /* go on from what c holds; no bias */
     enum nn_act act;
 };
 
@@ -99,6 +106,20 @@ struct cpu_adam {
     float weight_decay; /* coupled; 0 where decoupled */
     float decay;        /* decoupled: p * decay; else 1 */
     bool decoupled;
+};
+
+/* Windows of kernel x kernel numbers over a plane (h,w), stride apart; what
+ * reaches into the padding around it is left out. */
+struct cpu_pool {
+    int64_t h, w, out_h, out_w;
+    int64_t kernel, stride, padding;
+};
+
+/* rows x cols numbers: at (r,c) in dense[r * dense_row + c], and in
+ * sparse[r * sparse_row + c * sparse_col] */
+struct cpu_grid {
+    int64_t rows, cols;
+    int64_t dense_row, sparse_row, sparse_col;
 };
 
 struct cpu_elem_kernels {
@@ -154,6 +175,24 @@ struct cpu_reduce_kernels {
     void (*row_squares)(float *y, const float *x, int64_t rows, int64_t cols);
 };
 
+struct cpu_pool_kernels {
+    /* y (outer, inner), the largest of x (outer, len, inner), len > 0 */
+    void (*max)(void *y, const void *x, int64_t outer, int64_t len,
+                int64_t inner);
+    /* dx (outer, len, inner): dy (outer, inner) at the first largest, else 0 */
+    void (*max_grad)(void *dx, const void *dy, const void *x, int64_t outer,
+                     int64_t len, int64_t inner);
+    /* one plane */
+    void (*max_pool)(void *y, const void *x, const struct cpu_pool *p);
+    void (*max_pool_grad)(void *dx, const void *dy, const void *x,
+                          const struct cpu_pool *p);
+    void (*avg_pool)(void *y, const void *x, const struct cpu_pool *p);
+    void (*avg_pool_grad)(void *dx, const void *dy, const struct cpu_pool *p);
+    /* cols = the numbers of x on the grid; x += cols on it */
+    void (*take_grid)(void *cols, const void *x, const struct cpu_grid *g);
+    void (*add_grid)(void *x, const void *cols, const struct cpu_grid *g);
+};
+
 struct cpu_gemm_kernels {
     /* rows [i0, i1), at most CPU_ROWS, of the columns of panels [p0, p1) */
     void (*gemm)(const struct cpu_gemm *g, int64_t i0, int64_t i1, int64_t p0,
@@ -183,6 +222,7 @@ struct cpu_kernels {
     const struct cpu_loss_kernels *loss;
     const struct cpu_reduce_kernels *reduce;
     const struct cpu_gemm_kernels *gemm;
+    const struct cpu_pool_kernels *pool;
     const struct cpu_optim_kernels *optim; /* NULL in float64 */
 };
 

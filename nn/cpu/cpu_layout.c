@@ -5,7 +5,16 @@
 bool cpu_is_panels(const struct nn_shape *shape, enum nn_dtype dtype,
                    enum nn_layout layout)
 {
-    return layout == NN_WEIGHT && dtype == NN_F32 && shape->ndim == 2;
+    return layout == NN_WEIGHT && dtype == NN_F32 && shape->ndim >= 2;
+}
+
+int64_t cpu_panel_rest(const struct nn_shape *shape)
+{
+    int64_t n = 1;
+
+    for (int i = 1; i < shape->ndim; i++)
+        n *= shape->dim[i];
+    return n;
 }
 
 static int64_t panels_of(int64_t out)
@@ -18,7 +27,7 @@ size_t cpu_layout_bytes(const struct nn_shape *shape, enum nn_dtype dtype,
 {
     if (cpu_is_panels(shape, dtype, layout))
         return (size_t)panels_of(shape->dim[0]) * CPU_PANEL *
-               (size_t)shape->dim[1] * sizeof(float);
+               (size_t)cpu_panel_rest(shape) * sizeof(float);
     return (size_t)nn_shape_numel(shape) * nn_dtype_size(dtype);
 }
 

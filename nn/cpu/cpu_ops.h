@@ -17,8 +17,8 @@ CPU_OP(linear_grad_weight);
 CPU_OP(linear_grad_bias);
 CPU_OP(matmul);
 /* cpu_elem.c */
-CPU_OP(unary);      /* RELU TANH SIGMOID GELU NEG EXP LOG */
-CPU_OP(unary_grad); /* RELU_GRAD TANH_GRAD SIGMOID_GRAD GELU_GRAD */
+CPU_OP(unary);      /* RELU TANH ... and all others of one operand */
+CPU_OP(unary_grad); /* dy and x or y */
 CPU_OP(pow);
 CPU_OP(scale);
 CPU_OP(dropout);
@@ -27,13 +27,41 @@ CPU_OP(copy);
 CPU_OP(add_into);
 CPU_OP(clear_grad);
 /* cpu_broadcast.c */
-CPU_OP(binary); /* ADD SUB MUL DIV */
+CPU_OP(binary); /* ADD SUB MUL DIV MAXIMUM MAXIMUM_SHARE */
 CPU_OP(sum_to);
 CPU_OP(expand);
 /* cpu_rows.c */
 CPU_OP(softmax); /* SOFTMAX LOG_SOFTMAX and their gradients */
 CPU_OP(reduce);  /* SUM MEAN */
 CPU_OP(argmax);
+/* cpu_move.c */
+CPU_OP(transpose);
+CPU_OP(slice); /* SLICE SLICE_GRAD */
+CPU_OP(cat);
+CPU_OP(cast);
+CPU_OP(embedding);
+CPU_OP(embedding_grad);
+/* cpu_pool.c */
+CPU_OP(max);
+CPU_OP(max_grad);
+CPU_OP(max_pool2d);
+CPU_OP(max_pool2d_grad);
+CPU_OP(avg_pool2d); /* AVG_POOL2D AVG_POOL2D_GRAD */
+/* cpu_conv.c */
+CPU_OP(conv2d);
+CPU_OP(conv2d_grad_input);
+CPU_OP(conv2d_grad_weight);
+CPU_OP(conv2d_grad_bias);
+/* cpu_norm.c */
+CPU_OP(batch_stats);
+CPU_OP(batch_norm);
+CPU_OP(batch_norm_grad_input);
+CPU_OP(batch_norm_grad); /* of weight and bias */
+CPU_OP(batch_norm_update);
+/* cpu_layer_norm.c */
+CPU_OP(layer_norm);
+CPU_OP(layer_norm_grad_input);
+CPU_OP(layer_norm_grad_weight);
 /* cpu_loss.c */
 CPU_OP(cross_entropy);
 CPU_OP(cross_entropy_grad);

@@ -94,20 +94,24 @@ AI V v_log(V x)
     return v_select(v_le(x, v_zero()), pole, y);
 }
 
-/* log(1 + x) of x >= 0: what 1 + x lost in rounding is added to f. */
+/* log(1 + x): what 1 + x lost in rounding is added to f. */
 AI V v_log1p(V x)
 {
     const V one = v_set1(1.0f);
     V hi = v_max(one, x), lo = v_min(one, x);
     V u = v_add(hi, lo);
     V lost = v_sub(lo, v_sub(u, hi));
-    V m, scale, y;
+    V m, scale, y, pole;
     VI e = vm_split(&m, u);
 
     scale = vi_as_float(vi_shl(vi_sub(vi_set1(127), e), 23));
     scale = v_select(v_lt(x, v_set1(0x1p30f)), scale, v_zero());
     y = vm_log_of_parts(vi_to_float(e), v_fma(lost, scale, v_sub(m, one)));
-    return v_select(v_lt(x, v_set1(__builtin_inff())), y, x);
+    y = v_select(v_lt(x, v_set1(__builtin_inff())), y, x); /* inf, NaN */
+    pole = v_select(v_lt(x, v_set1(-1.0f)), v_set1(__builtin_nanf("")),
+                    v_set1(-__builtin_inff()));
+    y = v_select(v_le(v_abs(x), v_zero()), x, y); /* -0 */
+    return v_select(v_le(x, v_set1(-1.0f)), pole, y);
 }
 
 /* |x| < 0.625: x + x z q(z), z = x^2, fit 6.8e-9; else 1 - 2/(exp(2|x|) + 1) */

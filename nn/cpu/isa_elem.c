@@ -51,6 +51,37 @@ AI V gelu_grad(V dy, V x)
     return v_mul(dy, v_fma(x, pdf, cdf));
 }
 
+AI V log1p_grad(V dy, V x)
+{
+    return v_div(dy, v_add(v_set1(1.0f), x));
+}
+
+AI V sqrt_grad(V dy, V y)
+{
+    return v_div(dy, v_mul(v_set1(2.0f), y));
+}
+
+AI V abs_grad(V dy, V x)
+{
+    V below = v_select(v_lt(x, v_zero()), v_neg(dy), v_mul(dy, x));
+
+    return v_select(v_lt(v_zero(), x), dy, below);
+}
+
+AI V maximum(V a, V b)
+{
+    V other = v_select(v_le(a, a), b, a); /* b, unless a is NaN */
+
+    return v_select(v_lt(b, a), a, other);
+}
+
+AI V maximum_share(V a, V b)
+{
+    V not_below = v_select(v_le(a, b), v_set1(0.5f), v_set1(1.0f));
+
+    return v_select(v_lt(a, b), v_zero(), not_below);
+}
+
 AI V square_diff(V a, V b)
 {
     V d = v_sub(a, b);
@@ -73,6 +104,7 @@ UNARY(log_n, v_log)
 UNARY(sqrt_n, v_sqrt)
 UNARY(cube_n, cube)
 UNARY(log1p_n, v_log1p)
+UNARY(abs_n, v_abs)
 UNARY(erf_n, v_erf)
 
 /* y[i] = f(a[i * a_step], b[i * b_step]), steps 0 or 1 */
@@ -113,6 +145,11 @@ BINARY(relu_grad_n, relu_grad)
 BINARY(tanh_grad_n, tanh_grad)
 BINARY(sigmoid_grad_n, sigmoid_grad)
 BINARY(gelu_grad_n, gelu_grad)
+BINARY(log1p_grad_n, log1p_grad)
+BINARY(sqrt_grad_n, sqrt_grad)
+BINARY(abs_grad_n, abs_grad)
+BINARY(maximum_n, maximum)
+BINARY(maximum_share_n, maximum_share)
 BINARY(square_diff_n, square_diff)
 
 static void pow_n(void *y, const void *x, double exponent, int64_t n)
@@ -190,6 +227,7 @@ const struct cpu_elem_kernels ISA(cpu_elem) = {
             [CPU_SQRT] = sqrt_n,
             [CPU_CUBE] = cube_n,
             [CPU_LOG1P] = log1p_n,
+            [CPU_ABS] = abs_n,
             [CPU_ERF] = erf_n,
         },
     .binary =
@@ -202,6 +240,11 @@ const struct cpu_elem_kernels ISA(cpu_elem) = {
             [CPU_TANH_GRAD] = tanh_grad_n,
             [CPU_SIGMOID_GRAD] = sigmoid_grad_n,
             [CPU_GELU_GRAD] = gelu_grad_n,
+            [CPU_LOG1P_GRAD] = log1p_grad_n,
+            [CPU_SQRT_GRAD] = sqrt_grad_n,
+            [CPU_ABS_GRAD] = abs_grad_n,
+            [CPU_MAXIMUM] = maximum_n,
+            [CPU_MAXIMUM_SHARE] = maximum_share_n,
             [CPU_SQUARE_DIFF] = square_diff_n,
         },
     .pow = pow_n,

@@ -211,7 +211,7 @@ AI struct tile tile_at(const struct part *p, int64_t i, int64_t panel,
         .c = c_at(g, i, panel),
         .c_row = c_stride(g),
         .cols = panel_cols(g, panel),
-        .bias = p->k == 0 ? bias : NULL,
+        .bias = p->k == 0 && !g->onto ? bias : NULL,
         .last = last,
         .relu = last && g->act == NN_ACT_RELU,
     };
@@ -373,6 +373,16 @@ AI void transpose_8x8(float *dst, const float *src, int64_t ld)
 }
 #endif
 
+/* Of fewer than 8 rows, the others taken for zeros. */
+AI void transpose_some(float *dst, const float *src, int64_t ld, int64_t rows)
+{
+    float block[64] = {0};
+
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(block + i * 8, src + i * ld, 8 * sizeof *block);
+    transpose_8x8(dst, block, 8);
+}
+
 static void pack_transposed(float *dst, const float *src, int64_t ld,
                             int64_t rows, int64_t cols)
 {
@@ -380,10 +390,12 @@ static void pack_transposed(float *dst, const float *src, int64_t ld,
 
     for (int64_t j = 0; j < CPU_PANEL; j += 8) {
         const float *from = src + j * ld;
-        int64_t i = 0;
+        int64_t left = rows - j < 0 ? 0 : rows - j, i = 0;
 
-        for (; j + 8 <= rows && i < whole; i += 8)
+        for (; left >= 8 && i < whole; i += 8)
             transpose_8x8(dst + i * CPU_PANEL + j, from + i, ld);
+        for (; i < whole; i += 8)
+            transpose_some(dst + i * CPU_PANEL + j, from + i, ld, left);
         for (; i < cols; i++)
             for (int64_t jj = j; jj < j + 8; jj++)
                 dst[i * CPU_PANEL + jj] = jj < rows ? src[jj * ld + i] : 0.0f;

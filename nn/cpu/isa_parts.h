@@ -11,6 +11,7 @@ extern const struct cpu_row_kernels ISA(cpu_row);
 extern const struct cpu_loss_kernels ISA(cpu_loss);
 extern const struct cpu_reduce_kernels ISA(cpu_reduce);
 extern const struct cpu_gemm_kernels ISA(cpu_gemm);
+extern const struct cpu_pool_kernels ISA(cpu_pool);
 extern const struct cpu_optim_kernels ISA(cpu_optim);
 
 #endif

@@ -16,5 +16,6 @@ const struct cpu_kernels ISA(cpu_kernels) = {
     .loss = &ISA(cpu_loss),
     .reduce = &ISA(cpu_reduce),
     .gemm = &ISA(cpu_gemm),
+    .pool = &ISA(cpu_pool),
     .optim = &ISA(cpu_optim),
 };

@@ -150,7 +150,7 @@ static inline void *raw(const struct nn_tensor *t)
 /* Whether the padding of a panel tensor is all zero bits. */
 static inline int padding_is_zero(const struct nn_tensor *t)
 {
-    int64_t out = t->shape.dim[0], in = t->shape.dim[1];
+    int64_t out = t->shape.dim[0], in = nn_tensor_numel(t) / out;
     int64_t panels = (out + 31) / 32;
     const uint32_t *p = raw(t);
 
@@ -161,6 +161,31 @@ static inline int padding_is_zero(const struct nn_tensor *t)
                 if (q * 32 + j >= out && p[(q * in + i) * 32 + j] != 0)
                     return 0;
     return 1;
+}
+
+static inline float *random_floats(int64_t n, uint32_t seed)
+{
+    float *x = malloc((size_t)n * sizeof *x);
+
+    assert_non_null(x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = next_float(&seed);
+    return x;
+}
+
+static inline void assert_same(const float *want, const struct nn_tensor *t,
+                               const char *what)
+{
+    int64_t n = nn_tensor_numel(t);
+    float *got = malloc((size_t)n * sizeof *got);
+
+    assert_non_null(got);
+    get(t, got);
+    for (int64_t i = 0; i < n; i++)
+        if (memcmp(&got[i], &want[i], sizeof *got) != 0)
+            fail_msg("%s, element %lld: %.9g, not %.9g", what, (long long)i,
+                     (double)got[i], (double)want[i]);
+    free(got);
 }
 
 #endif

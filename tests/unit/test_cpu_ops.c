@@ -7,54 +7,7 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/cpu_fixture.h"
-
-#define S0 \
-    { \
-        .ndim = 0 \
-    }
-#define S1(a) \
-    { \
-        1, \
-        { \
-            a \
-        } \
-    }
-#define S2(a, b) \
-    { \
-        2, \
-        { \
-            a, b \
-        } \
-    }
-#define S3(a, b, c) \
-    { \
-        3, \
-        { \
-            a, b, c \
-        } \
-    }
-
-/* How operand i is filled. */
-enum fill {
-    ANY,      /* [-2, 2) */
-    POSITIVE, /* (0, 2] */
-    UNIT,     /* [0, 1) */
-    LABEL     /* int32 below the last dimension of the operand before */
-};
-
-struct op_case {
-    enum nn_op_id op;
-    int n_in;
-    struct nn_shape in[NN_MAX_IN];
-    enum fill fill[NN_MAX_IN];
-    struct nn_shape out;
-    union nn_attrs attrs;
-    bool f32_only;
-    bool weight; /* operands in NN_WEIGHT */
-    bool int_out;
-    double close; /* to float64, absolute; 0: 1e-5 */
-};
+#include "tests/unit/cpu_cases.h"
 
 #define ELEM1(op_, n, f) \
     { \
@@ -175,6 +128,11 @@ static const struct op_case cases[] = {
     SIZES1(NN_OP_NEG, ANY),
     SIZES1(NN_OP_EXP, ANY),
     SIZES1(NN_OP_LOG, POSITIVE),
+    SIZES1(NN_OP_LOG1P, POSITIVE),
+    SIZES1(NN_OP_SQRT, POSITIVE),
+    SIZES1(NN_OP_ABS, ANY),
+    SIZES2(NN_OP_LOG1P_GRAD, POSITIVE),
+    SIZES2(NN_OP_ABS_GRAD, ANY),
     SIZES2(NN_OP_RELU_GRAD, ANY),
     SIZES2(NN_OP_TANH_GRAD, ANY),
     SIZES2(NN_OP_SIGMOID_GRAD, ANY),
@@ -223,6 +181,8 @@ static const struct op_case cases[] = {
     BROADCAST(NN_OP_SUB, S2(33, 31), S2(33, 1), S2(33, 31)),
     BROADCAST(NN_OP_MUL, S2(7, 1), S2(1, 9), S2(7, 9)),
     BROADCAST(NN_OP_DIV, S3(2, 3, 5), S3(1, 3, 1), S3(2, 3, 5)),
+    BROADCAST(NN_OP_MAXIMUM, S2(33, 31), S1(31), S2(33, 31)),
+    BROADCAST(NN_OP_MAXIMUM_SHARE, S2(33, 1), S2(1, 31), S2(33, 31)),
     BROADCAST(NN_OP_ADD, S1(100001), S1(100001), S1(100001)),
     BROADCAST(NN_OP_MUL, S0, S2(300, 301), S2(300, 301)),
     BROADCAST(NN_OP_ADD, S3(1, 300, 301), S2(300, 301), S3(1, 300, 301)),
@@ -262,129 +222,16 @@ enum { CASES = sizeof cases / sizeof *cases };
 
 static struct cpus cpus;
 
-static struct nn_tensor *fill_operand(struct nn_backend *be,
-                                      const struct op_case *c, int i,
-                                      enum nn_dtype dtype)
-{
-    struct nn_shape s = c->in[i];
-    int64_t n = nn_shape_numel(&s), classes;
-    uint32_t seed = 77 + (uint32_t)i;
-    struct nn_tensor *t;
-    float *x = calloc((size_t)n + 1, sizeof *x);
-    int32_t *label = (int32_t *)(void *)x;
-
-    assert_non_null(x);
-    classes = i > 0 ? c->in[i - 1].dim[1] : 1;
-    for (int64_t k = 0; k < n; k++) {
-        if (c->fill[i] == LABEL)
-            label[k] = (int32_t)(next_u32(&seed) % classes);
-        else if (c->fill[i] == ANY)
-            x[k] = next_float(&seed);
-        else if (c->fill[i] == POSITIVE)
-            x[k] = fabsf(next_float(&seed)) + 0x1p-20f;
-        else if (c->fill[i] == UNIT)
-            x[k] = (next_float(&seed) + 2) / 4;
-    }
-    if (c->fill[i] == LABEL)
-        t = labels_of(be, n, label);
-    else
-        t = tensor_of(be, s, dtype,
-                      c->weight && s.ndim == 2 ? NN_WEIGHT : NN_ROWS, x);
-    free(x);
-    return t;
-}
-
-/* All operands after the call, outputs first. */
-struct result {
-    size_t size;
-    char *bytes;
-};
-
-static void keep(struct result *r, const struct nn_tensor *t)
-{
-    size_t n = (size_t)nn_tensor_numel(t) * nn_dtype_size(t->dtype);
-
-    r->bytes = realloc(r->bytes, r->size + n + 1);
-    assert_non_null(r->bytes);
-    get(t, r->bytes + r->size);
-    r->size += n;
-    if (t->layout == NN_WEIGHT && t->dtype == NN_F32)
-        assert_true(padding_is_zero(t));
-}
-
-static struct result run_case(struct nn_backend *be, const struct op_case *c,
-                              enum nn_dtype dtype)
-{
-    const struct nn_scalars scalars = {.lr = 0.01f,
-                                       .decay = 0.9999f,
-                                       .adam_step = 0.01f,
-                                       .adam_rsqrt_bias2 = 1.5f,
-                                       .step = 42};
-    struct nn_call call = {.op = c->op,
-                           .n_in = c->n_in,
-                           .n_out = 1,
-                           .attrs = c->attrs,
-                           .layer = ""};
-    struct result r = {0};
-
-    for (int i = 0; i < c->n_in; i++)
-        call.in[i] = fill_operand(be, c, i, dtype);
-    call.out[0] = tensor_new(be, c->out, c->int_out ? NN_I32 : dtype, NN_ROWS);
-    assert_int_equal(be->ops->set_scalars(be, &scalars, NULL), 0);
-    run_call(be, &call);
-    keep(&r, call.out[0]);
-    nn_tensor_free(call.out[0]);
-    for (int i = 0; i < c->n_in; i++) {
-        keep(&r, call.in[i]);
-        nn_tensor_free(call.in[i]);
-    }
-    return r;
-}
-
 static void every_backend_gives_the_same_bits(void **state)
 {
     (void)state;
-    for (int i = 0; i < CASES; i++) {
-        struct result want = run_case(cpus.be[0], &cases[i], NN_F32);
-
-        for (int k = 1; k < cpus.n; k++) {
-            struct result got = run_case(cpus.be[k], &cases[i], NN_F32);
-
-            if (got.size != want.size ||
-                memcmp(got.bytes, want.bytes, got.size) != 0)
-                fail_msg("case %d (%s) differs on %s", i,
-                         nn_op_name(cases[i].op), cpus.be[k]->description);
-            free(got.bytes);
-        }
-        free(want.bytes);
-    }
+    check_same_bits(&cpus, cases, CASES);
 }
 
 static void float32_comes_close_to_float64(void **state)
 {
     (void)state;
-    for (int i = 0; i < CASES; i++) {
-        const struct op_case *c = &cases[i];
-        struct result f, d;
-        int64_t n = nn_shape_numel(&c->out);
-
-        if (c->f32_only || c->int_out)
-            continue;
-        f = run_case(cpus.be[1], c, NN_F32);
-        d = run_case(cpus.be[1], c, NN_F64);
-        for (int64_t k = 0; k < n; k++) {
-            float x;
-            double y, close = c->close > 0 ? c->close : 1e-5;
-
-            memcpy(&x, f.bytes + 4 * k, 4);
-            memcpy(&y, d.bytes + 8 * k, 8);
-            if (!(fabs((double)x - y) <= close * (1 + fabs(y))))
-                fail_msg("case %d (%s) element %lld: %.9g, in float64 %.17g", i,
-                         nn_op_name(c->op), (long long)k, (double)x, y);
-        }
-        free(f.bytes);
-        free(d.bytes);
-    }
+    check_close_to_float64(&cpus, cases, CASES);
 }
 
 /* What the table leaves out is tested by files of its own. */
@@ -401,6 +248,35 @@ static void the_table_covers_the_operators(void **state)
         NN_OP_CLEAR_GRAD,
         NN_OP_BATCH,
         NN_OP_CLIP_GRAD_NORM,
+        NN_OP_RESHAPE, /* a view */
+        /* test_cpu_image.c */
+        NN_OP_SQRT_GRAD,
+        NN_OP_MAX,
+        NN_OP_MAX_GRAD,
+        NN_OP_TRANSPOSE,
+        NN_OP_SLICE,
+        NN_OP_SLICE_GRAD,
+        NN_OP_CAT,
+        NN_OP_CAST,
+        NN_OP_EMBEDDING,
+        NN_OP_EMBEDDING_GRAD,
+        NN_OP_CONV2D,
+        NN_OP_CONV2D_GRAD_INPUT,
+        NN_OP_CONV2D_GRAD_WEIGHT,
+        NN_OP_CONV2D_GRAD_BIAS,
+        NN_OP_MAX_POOL2D,
+        NN_OP_MAX_POOL2D_GRAD,
+        NN_OP_AVG_POOL2D,
+        NN_OP_AVG_POOL2D_GRAD,
+        NN_OP_BATCH_STATS,
+        NN_OP_BATCH_NORM,
+        NN_OP_BATCH_NORM_GRAD_INPUT,
+        NN_OP_BATCH_NORM_GRAD_WEIGHT,
+        NN_OP_BATCH_NORM_GRAD_BIAS,
+        NN_OP_BATCH_NORM_UPDATE,
+        NN_OP_LAYER_NORM,
+        NN_OP_LAYER_NORM_GRAD_INPUT,
+        NN_OP_LAYER_NORM_GRAD_WEIGHT,
     };
     bool seen[NN_OP_COUNT] = {false};
 
