@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "pipeline/fetch_cache.h"
 #include "pipeline/fetch_job.h"
 #include "pipeline/hash.h"
+#include "pipeline/url.h"
 
 static const uint64_t DEFAULT_MAX = (uint64_t)4 << 30;
 
@@ -21,15 +23,20 @@ static int no_memory(struct err *err)
 
 void pl_fetch_note(const struct pl_fetch_run *f, const char *fmt, ...)
 {
-    char line[1024];
+    struct str line = {0}, shown = {0};
     va_list ap;
 
     if (!f->opts.note)
         return;
     va_start(ap, fmt);
-    (void)vsnprintf(line, sizeof line, fmt, ap);
+    str_addv(&line, fmt, ap);
     va_end(ap);
-    f->opts.note(f->opts.user, line);
+    if (line.text && !line.failed)
+        pl_url_mask(&shown, line.text);
+    if (shown.text && !shown.failed)
+        f->opts.note(f->opts.user, shown.text);
+    str_free(&line);
+    str_free(&shown);
 }
 
 bool pl_fetch_name_ok(const char *path)
@@ -142,7 +149,6 @@ static int with_lock(struct pl_fetch_job *j, struct err *err)
 static int make_key(struct pl_fetch_job *j, struct err *err)
 {
     const struct pl_data_file *file = j->file;
-    const struct pl_list *mirrors = &j->f->ds->mirrors;
     const char *hex = file->sha256 ? file->sha256 : file->sha256_unpacked;
     struct str s = {0};
     size_t i;
@@ -152,8 +158,8 @@ static int make_key(struct pl_fetch_job *j, struct err *err)
         (void)snprintf(j->key, sizeof j->key, "%s", hex);
         return 0;
     }
-    for (i = 0; i < mirrors->n; i++)
-        str_addf(&s, "%s\n", ((const char *const *)mirrors->items)[i]);
+    for (i = 0; i < j->f->n_sources; i++)
+        str_addf(&s, "%s\n", j->f->source[i].place);
     str_add(&s, file->path);
     rc = s.failed ? no_memory(err) : pl_hash_bytes(j->key, s.text, s.len, err);
     str_free(&s);
@@ -211,14 +217,29 @@ static int fetch_file(struct pl_fetch_run *f, const struct pl_data_file *file,
     }
     if (rc < 0)
         place_of_error(err, file->node);
-    str_free(&j.reasons);
+    pl_fetch_sources_forget(f);
     mem_free(j.label);
     mem_free(j.part);
     return rc > 0 ? 0 : rc;
 }
 
+static const char *variable(const char *name)
+{
+    const char *v = getenv(name);
+
+    return v && v[0] ? v : NULL;
+}
+
 static void fill_defaults(struct pl_fetch_opts *o)
 {
+    if (!o->mirror)
+        o->mirror = variable("PIPELINE_MIRROR");
+    if (!o->cacert) /* libcurl itself does not ask for these */
+        o->cacert = variable("CURL_CA_BUNDLE");
+    if (!o->cacert)
+        o->cacert = variable("SSL_CERT_FILE");
+    if (!o->user_agent)
+        o->user_agent = "pipeline";
     if (o->connect_timeout <= 0)
         o->connect_timeout = 10;
     if (o->stall_timeout <= 0)
@@ -229,6 +250,40 @@ static void fill_defaults(struct pl_fetch_opts *o)
         o->backoff = 1;
     if (o->max_bytes == 0)
         o->max_bytes = DEFAULT_MAX;
+}
+
+int pl_fetch_check(const char *mirror, const char *cacert, struct err *err)
+{
+    struct str shown = {0};
+    int rc = 0;
+
+    if (mirror &&
+        (!mirror[0] || (strstr(mirror, "://") != NULL && !pl_url_is(mirror)))) {
+        pl_url_mask(&shown, mirror);
+        rc = err_set(err, ERR_CONFIG,
+                     "--mirror takes a folder or an http(s) address, not '%s'",
+                     shown.failed ? "" : shown.text);
+    }
+    str_free(&shown);
+    if (rc == 0 && cacert && access(cacert, R_OK) != 0)
+        rc = err_set(err, ERR_CONFIG,
+                     "--cacert takes a file of certificates, not '%s': %s",
+                     cacert, strerror(errno));
+    return rc;
+}
+
+/* What libcurl says, for one, may name a proxy. */
+static void hand_over(struct err *err, const struct err *why)
+{
+    struct str shown = {0};
+
+    if (!err || err->code != 0)
+        return;
+    *err = *why;
+    pl_url_mask(&shown, why->msg);
+    if (shown.text && !shown.failed)
+        (void)snprintf(err->msg, sizeof err->msg, "%s", shown.text);
+    str_free(&shown);
 }
 
 int pl_fetch_dataset(struct pl_fetched *out, const struct pl_dataset *ds,
@@ -242,10 +297,11 @@ int pl_fetch_dataset(struct pl_fetched *out, const struct pl_dataset *ds,
 
     memset(out, 0, sizeof *out);
     fill_defaults(&f.opts);
+    if (rc == 0)
+        rc = pl_fetch_sources_open(&f, &why);
     if (rc == 0) {
-        f.failed = mem_array(ds->mirrors.n + 1, sizeof *f.failed);
         out->file = mem_array(ds->files.n + 1, sizeof *out->file);
-        if (!f.failed || !out->file)
+        if (!out->file)
             rc = no_memory(&why);
     }
     for (i = 0; rc == 0 && i < ds->files.n; i++) {
@@ -254,9 +310,8 @@ int pl_fetch_dataset(struct pl_fetched *out, const struct pl_dataset *ds,
     }
     if (rc != 0)
         pl_fetched_free(out);
-    if (err && err->code == 0)
-        *err = why;
-    mem_free(f.failed);
+    hand_over(err, &why);
+    pl_fetch_sources_close(&f);
     mem_free(f.cache);
     return rc;
 }

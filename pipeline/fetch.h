@@ -28,9 +28,18 @@ void pl_fetched_free(struct pl_fetched *f);
 const char *pl_fetched_path(const struct pl_fetched *f, const char *role);
 
 struct pl_fetch_opts {
-    const char *cache; /* NULL: $PIPELINE_CACHE, else $XDG_CACHE_HOME/pipeline,
-                          else $HOME/.cache/pipeline */
-    bool offline;      /* folders and the cache only */
+    const char *cache;  /* NULL: $PIPELINE_CACHE, else $XDG_CACHE_HOME/pipeline,
+                           else $HOME/.cache/pipeline */
+    const char *mirror; /* a folder or an address, tried before those of the
+                           data set; NULL: $PIPELINE_MIRROR, if that is set */
+    const char *cacert; /* file of the certificates that are trusted; NULL:
+                           $CURL_CA_BUNDLE, else $SSL_CERT_FILE, else the
+                           system's */
+    const char *user_agent; /* NULL: "pipeline" */
+    bool offline;           /* folders and the cache only */
+    bool public_only; /* no mirror of the data set may lead, by its name or by a
+                         redirect, to this machine or a private network; with a
+                         proxy, which then decides, there are no exceptions */
     double connect_timeout, stall_timeout; /* seconds; 0: 10 and 30 */
     int64_t retries;                       /* a mirror's further tries; -1: 3 */
     double backoff;     /* seconds before the first of them; doubles; 0: 1 */
@@ -45,6 +54,11 @@ struct pl_fetch_opts {
     void *user;
 };
 
+/* What can be told of `mirror` and `cacert` (NULL: not given) beforehand:
+ * ERR_CONFIG if the one is neither a folder nor http(s), the other no file that
+ * can be read. */
+int pl_fetch_check(const char *mirror, const char *cacert, struct err *err);
+
 /* True for a name that may stand below a mirror and in a cache: relative,
  * without "..", empty parts, parts that begin with '-' or '.', backslashes
  * or control characters. */
@@ -55,7 +69,8 @@ bool pl_fetch_name_ok(const char *path);
  * first bytes, not by its name; any other is taken as it is. ERR_FETCH lists
  * every mirror with its reason, one a line; ERR_IO when the cache cannot be
  * written; ERR_INTERRUPTED when progress said so: a download then goes on
- * where it stood next time. On success the caller owns *out. */
+ * where it stood next time. On success the caller owns *out.
+ * No message shows the user and password of an address. */
 int pl_fetch_dataset(struct pl_fetched *out, const struct pl_dataset *ds,
                      const struct pl_fetch_opts *opts, struct err *err);
 

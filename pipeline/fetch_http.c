@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "nn/base/mem.h"
+#include "pipeline/fetch_public.h"
 #include "pipeline/fetch_transfer.h"
 
 enum {
@@ -18,19 +20,57 @@ enum {
     MAX_REDIRECTS = 5
 };
 
-static CURLcode set_security(CURL *c, const char *url)
+static CURLcode set_security(CURL *c, const struct pl_http_get *g)
 {
-    bool tls = strncasecmp(url, "https:", 6) == 0;
-    const char *ca = getenv("CURL_CA_BUNDLE");
+    bool tls = strncasecmp(g->url, "https:", 6) == 0;
     CURLcode rc = curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
 
-    if (!ca || !ca[0])
-        ca = getenv("SSL_CERT_FILE");
     if (rc == CURLE_OK) /* never from https to http, never to file: */
         rc = curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR,
                               tls ? "https" : "http,https");
-    if (rc == CURLE_OK && ca && ca[0])
-        rc = curl_easy_setopt(c, CURLOPT_CAINFO, ca);
+    if (rc == CURLE_OK && g->cacert)
+        rc = curl_easy_setopt(c, CURLOPT_CAINFO, g->cacert);
+    return rc;
+}
+
+static bool behind_proxy(void)
+{
+    static const char *const names[] = {"https_proxy", "HTTPS_PROXY",
+                                        "all_proxy", "ALL_PROXY"};
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *v = getenv(names[i]);
+
+        if (v && v[0])
+            return true;
+    }
+    return false;
+}
+
+static curl_socket_t open_public(void *user, curlsocktype purpose,
+                                 struct curl_sockaddr *a)
+{
+    struct pl_transfer *t = user;
+
+    (void)purpose;
+    if (pl_is_public(&a->addr))
+        return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+    t->inside = true;
+    return CURL_SOCKET_BAD;
+}
+
+/* Checked where the connection is made: a name may resolve to anything, and a
+ * redirect lead anywhere. */
+static CURLcode keep_outside(struct pl_transfer *t)
+{
+    CURLcode rc;
+
+    if (behind_proxy())
+        return curl_easy_setopt(t->curl, CURLOPT_NOPROXY, "");
+    rc = curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETFUNCTION, open_public);
+    if (rc == CURLE_OK)
+        rc = curl_easy_setopt(t->curl, CURLOPT_OPENSOCKETDATA, t);
     return rc;
 }
 
@@ -39,6 +79,7 @@ static CURLcode set_limits(struct pl_transfer *t)
     CURL *c = t->curl;
     const struct pl_http_get *g = t->get;
     double connect = fmin(g->connect_timeout, 86400);
+    CURLcode rc;
 
     (void)curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
                            (long)ceil(connect * 1000));
@@ -46,14 +87,14 @@ static CURLcode set_limits(struct pl_transfer *t)
     (void)curl_easy_setopt(c, CURLOPT_MAXREDIRS, (long)MAX_REDIRECTS);
     (void)curl_easy_setopt(c, CURLOPT_FAILONERROR, 1L);
     (void)curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    return set_security(c, g->url);
+    rc = set_security(c, g);
+    return rc == CURLE_OK && g->public_only ? keep_outside(t) : rc;
 }
 
+/* A name that cannot be resolved is not: the next mirror's may be. */
 static bool worth_retrying(CURLcode rc)
 {
     switch (rc) {
-    case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_CONNECT:
     case CURLE_OPERATION_TIMEDOUT:
     case CURLE_PARTIAL_FILE:
@@ -71,9 +112,14 @@ static bool worth_retrying(CURLcode rc)
 
 static enum pl_outcome http_error(struct pl_transfer *t)
 {
+    const char *who = "";
     long code = 0;
 
     (void)curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
+    if (code == 0) { /* it would not let us through to an https address */
+        who = "the proxy answers ";
+        (void)curl_easy_getinfo(t->curl, CURLINFO_HTTP_CONNECTCODE, &code);
+    }
     if (code == 416 && t->asked) {
         /* Nothing lies behind what we have: is it everything? The checksum
          * tells; without one there is no telling. */
@@ -82,7 +128,7 @@ static enum pl_outcome http_error(struct pl_transfer *t)
         t->resumed = true;
         return PL_DONE;
     }
-    err_set(&t->why, ERR_FETCH, "HTTP %ld", code);
+    err_set(&t->why, ERR_FETCH, "%sHTTP %ld", who, code);
     return code == 408 || code == 429 || code >= 500 ? PL_RETRY : PL_FAIL;
 }
 
@@ -97,9 +143,18 @@ static enum pl_outcome after_ok(struct pl_transfer *t)
     return PL_RETRY;
 }
 
+static const char *curl_says(const struct pl_transfer *t, CURLcode rc)
+{
+    if (!t->curl_says[0])
+        return curl_easy_strerror(rc);
+    if (strncmp(t->curl_says, "Unsupported proxy", 17) == 0)
+        return "the address of the proxy is not valid"; /* it has a password */
+    return t->curl_says;
+}
+
 static enum pl_outcome judge(struct pl_transfer *t, CURLcode rc)
 {
-    const char *says = t->curl_says[0] ? t->curl_says : curl_easy_strerror(rc);
+    const char *says = curl_says(t, rc);
 
     if (t->outcome != PL_DONE) /* a callback stopped it */
         return t->outcome;
@@ -107,11 +162,18 @@ static enum pl_outcome judge(struct pl_transfer *t, CURLcode rc)
         return after_ok(t);
     if (rc == CURLE_HTTP_RETURNED_ERROR)
         return http_error(t);
+    if (rc == CURLE_COULDNT_CONNECT && t->inside) {
+        err_set(&t->why, ERR_FETCH,
+                "leads to this machine or a private network, where an "
+                "untrusted file may not go");
+        return PL_FAIL;
+    }
     if (rc == CURLE_ABORTED_BY_CALLBACK)
-        err_set(&t->why, ERR_INTERRUPTED, "the download of '%s' was stopped",
-                t->get->url);
+        err_set(&t->why, ERR_INTERRUPTED, "the download from '%s' was stopped",
+                t->get->shown);
     else if (rc == CURLE_OUT_OF_MEMORY)
-        err_set(&t->why, ERR_NOMEM, "out of memory fetching '%s'", t->get->url);
+        err_set(&t->why, ERR_NOMEM, "out of memory fetching from '%s'",
+                t->get->shown);
     else
         err_set(&t->why, ERR_FETCH, "%s", says);
     return worth_retrying(rc) ? PL_RETRY : PL_FAIL;
@@ -138,7 +200,7 @@ static enum pl_outcome try_once(struct pl_transfer *t)
     err_clear(&t->why);
     t->outcome = PL_DONE;
     t->moving = 0;
-    t->body = t->ranged = false;
+    t->body = t->ranged = t->inside = false;
     t->curl_says[0] = t->new_etag[0] = '\0';
     t->asked = t->get->resume || t->etag[0] ? t->at : 0;
     headers = if_range(t);
@@ -166,7 +228,7 @@ static int wait_for(struct pl_transfer *t, double seconds)
     for (naps = (long)ceil(seconds / 0.02); naps > 0; naps--) {
         if (!pl_transfer_wanted(t))
             return err_set(&t->why, ERR_INTERRUPTED,
-                           "the download of '%s' was stopped", t->get->url);
+                           "the download from '%s' was stopped", t->get->shown);
         (void)nanosleep(&nap, NULL);
     }
     return 0;
@@ -193,8 +255,8 @@ static int before_retry(struct pl_transfer *t, int64_t again)
         return t->why.code;
     if ((double)asked > pause)
         pause = (double)asked;
-    (void)snprintf(line, sizeof line, "%.200s: %.200s; again in %.3g s", g->url,
-                   t->why.msg, pause);
+    (void)snprintf(line, sizeof line, "%.200s: %.200s; again in %.3g s",
+                   g->shown, t->why.msg, pause);
     if (g->note)
         g->note(g->user, line);
     err_clear(&t->why);
@@ -263,7 +325,8 @@ int pl_http_get(const struct pl_http_get *get, bool *resumed, struct err *err)
 
     *resumed = false;
     if (!t)
-        return err_set(err, ERR_NOMEM, "out of memory fetching '%s'", get->url);
+        return err_set(err, ERR_NOMEM, "out of memory fetching from '%s'",
+                       get->shown);
     t->get = get;
     t->fd = -1;
     t->curl = curl_easy_init();

@@ -9,11 +9,16 @@
 
 struct pl_http_get {
     const char *url;
-    const char *part;  /* the file that grows; made if it is not there */
-    bool resume;       /* continue whatever part holds: a checksum will tell */
-    uint64_t size;     /* bytes that are to come; 0: unknown */
-    uint64_t max;      /* more than this is an error */
-    const char *cache; /* its file system must have room */
+    const char *shown;  /* its mirror as messages name it */
+    const char *part;   /* the file that grows; made if it is not there */
+    bool resume;        /* continue whatever part holds: a checksum will tell */
+    uint64_t size;      /* bytes that are to come; 0: unknown */
+    uint64_t max;       /* more than this is an error */
+    const char *cache;  /* its file system must have room */
+    const char *cacert; /* file of certificates, instead of the system's; or
+                           NULL */
+    const char *user_agent;
+    bool public_only; /* connect to no address that is not public */
     double connect_timeout, stall_timeout; /* seconds, > 0 */
     double backoff;  /* seconds before the first further try; doubles */
     int64_t retries; /* further tries after 408, 429, 5xx, lost connections */
@@ -27,8 +32,8 @@ struct pl_http_get {
  * bytes from before stand at its start, or that the server had no more to
  * give: a wrong checksum is then no fault of this server yet. ERR_FETCH: the
  * server's fault, the message is the reason ("HTTP 404"); ERR_INTERRUPTED;
- * ERR_IO and ERR_NOMEM: ours. Proxies as in libcurl; $CURL_CA_BUNDLE, else
- * $SSL_CERT_FILE replaces the system's certificates. */
+ * ERR_IO and ERR_NOMEM: ours. Proxies as libcurl takes them from http_proxy,
+ * https_proxy, all_proxy and no_proxy. */
 int pl_http_get(const struct pl_http_get *get, bool *resumed, struct err *err);
 
 #endif

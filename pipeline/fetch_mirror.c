@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,14 +11,9 @@
 #include "nn/base/str.h"
 #include "pipeline/fetch_cache.h"
 #include "pipeline/fetch_http.h"
+#include "pipeline/url.h"
 
 enum { COPY_SIZE = 1 << 18 };
-
-bool pl_mirror_is_url(const char *mirror)
-{
-    return strncasecmp(mirror, "http://", 7) == 0 ||
-           strncasecmp(mirror, "https://", 8) == 0;
-}
 
 /* RFC 3986: all but the unreserved characters are encoded. */
 static void add_encoded(struct str *s, const char *path)
@@ -39,7 +33,7 @@ char *pl_mirror_place(const char *mirror, const char *path)
 {
     struct str s = {0};
 
-    if (!pl_mirror_is_url(mirror))
+    if (!pl_url_is(mirror))
         return io_join(mirror, path);
     str_add(&s, mirror);
     if (mirror[strlen(mirror) - 1] != '/')
@@ -168,8 +162,13 @@ static bool http_progress(void *user, uint64_t done, uint64_t total)
 static void http_note(void *user, const char *line)
 {
     const struct pl_mirror_get *g = user;
+    struct str named = {0};
 
-    g->opts->note(g->opts->user, line);
+    str_addf(&named, "%s: ", g->name);
+    pl_url_mask(&named, line);
+    if (!named.failed)
+        g->opts->note(g->opts->user, named.text);
+    str_free(&named);
 }
 
 static int download(const struct pl_mirror_get *get, bool *resumed,
@@ -179,11 +178,15 @@ static int download(const struct pl_mirror_get *get, bool *resumed,
     struct pl_mirror_get user = *get;
     const struct pl_http_get http = {
         .url = get->place,
+        .shown = get->shown,
         .part = get->part,
         .resume = get->resume,
         .size = get->size,
         .max = get->size ? get->size : o->max_bytes,
         .cache = get->cache,
+        .cacert = o->cacert,
+        .user_agent = o->user_agent,
+        .public_only = get->public_only,
         .connect_timeout = o->connect_timeout,
         .stall_timeout = o->stall_timeout,
         .backoff = o->backoff,
@@ -200,7 +203,7 @@ int pl_mirror_fetch(const struct pl_mirror_get *get, bool *resumed,
                     struct err *err)
 {
     *resumed = false;
-    if (pl_mirror_is_url(get->place))
+    if (pl_url_is(get->place))
         return download(get, resumed, err);
     return copy_file(get, err);
 }

@@ -8,18 +8,17 @@
 #include "nn/base/err.h"
 #include "pipeline/fetch.h"
 
-bool pl_mirror_is_url(const char *mirror);
-
 /* mirror/path, percent-encoded below an address; the caller's (mem_free);
  * NULL: out of memory. */
 char *pl_mirror_place(const char *mirror, const char *path);
 
 struct pl_mirror_get {
     const char *place; /* from pl_mirror_place */
+    const char *shown; /* the mirror as messages name it */
     const char *name;  /* for progress: "mnist/train-images-idx3-ubyte.gz" */
     const char *part;  /* filled; see pl_http_get */
     const char *cache;
-    bool resume;
+    bool resume, public_only;
     uint64_t size;                    /* 0: unknown */
     const struct pl_fetch_opts *opts; /* zero values replaced by defaults */
 };

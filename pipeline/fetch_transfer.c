@@ -218,6 +218,6 @@ CURLcode pl_transfer_attach(struct pl_transfer *t)
     (void)curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
     (void)curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
     (void)curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
-    (void)curl_easy_setopt(c, CURLOPT_USERAGENT, "pipeline/1");
+    (void)curl_easy_setopt(c, CURLOPT_USERAGENT, t->get->user_agent);
     return curl_easy_setopt(c, CURLOPT_URL, t->get->url);
 }

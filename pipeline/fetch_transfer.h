@@ -25,6 +25,7 @@ struct pl_transfer {
     /* of the response that is coming in */
     char new_etag[128];
     bool ranged, body; /* a Content-Range was seen; a first byte was */
+    bool inside;       /* an address was refused since it is not public */
     uint64_t range_at;
     double moving;  /* when the window for the stall check began; 0: not yet */
     uint64_t moved; /* bytes in the part then */

@@ -8,6 +8,7 @@
 #include "pipeline/fetch_mirror.h"
 #include "pipeline/gunzip.h"
 #include "pipeline/hash.h"
+#include "pipeline/url.h"
 
 static int no_memory(struct err *err)
 {
@@ -39,16 +40,21 @@ static int check_part(const struct pl_fetch_job *j, char hex[65],
 
 /* Fills j->part from a mirror and checks it. After a resumed download a wrong
  * checksum may be the fault of the first half: once more, from the start. */
-static int get_part(struct pl_fetch_job *j, const char *place, char hex[65],
-                    uint64_t *bytes, struct err *err)
+static int get_part(struct pl_fetch_job *j,
+                    const struct pl_fetch_source *source, const char *place,
+                    char hex[65], uint64_t *bytes, struct err *err)
 {
+    const struct pl_fetch_opts *o = &j->f->opts;
     const struct pl_mirror_get get = {.place = place,
+                                      .shown = source->shown,
                                       .name = j->label,
                                       .part = j->part,
                                       .cache = j->f->cache,
                                       .resume = j->file->sha256 != NULL,
                                       .size = (uint64_t)j->file->size,
-                                      .opts = &j->f->opts};
+                                      .public_only = o->public_only &&
+                                                     source->place != o->mirror,
+                                      .opts = o};
     bool resumed, again = false;
     int rc;
 
@@ -90,17 +96,17 @@ static void note_success(const struct pl_fetch_job *j, const char *mirror,
 }
 
 /* 0, ERR_FETCH: the next mirror may do better, or an error that ends it. */
-static int try_mirror(struct pl_fetch_job *j, const char *mirror,
-                      struct err *err)
+static int try_mirror(struct pl_fetch_job *j,
+                      const struct pl_fetch_source *source, struct err *err)
 {
-    char *place = pl_mirror_place(mirror, j->file->path);
+    char *place = pl_mirror_place(source->place, j->file->path);
     char hex[65];
     uint64_t bytes = 0;
     int rc;
 
     if (!place)
         return no_memory(err);
-    rc = get_part(j, place, hex, &bytes, err);
+    rc = get_part(j, source, place, hex, &bytes, err);
     if (rc == 0)
         rc = pl_fetch_unpack(j, j->part, hex, bytes, err);
     if (rc == ERR_CORRUPT && !j->file->sha256)
@@ -112,66 +118,58 @@ static int try_mirror(struct pl_fetch_job *j, const char *mirror,
     if (rc == 0 && (j->file->sha256 || !j->file->sha256_unpacked))
         memcpy(j->out->packed, hex, sizeof hex);
     if (rc == 0)
-        note_success(j, mirror, hex, bytes);
+        note_success(j, source->shown, hex, bytes);
     mem_free(place);
     return rc;
 }
 
-static void give_reason(struct pl_fetch_job *j, const char *mirror,
-                        const char *reason)
+static int give_reason(const struct pl_fetch_job *j,
+                       struct pl_fetch_source *source, const struct err *why,
+                       struct err *err)
 {
-    str_addf(&j->reasons, "\n  %s: %s", mirror, reason);
-    pl_fetch_note(j->f, "%s: %s: %s", j->label, mirror, reason);
+    mem_free(source->reason);
+    source->reason = mem_strdup(why->msg);
+    pl_fetch_note(j->f, "%s: %s: %s", j->label, source->shown, why->msg);
+    return source->reason ? ERR_FETCH : no_memory(err);
 }
 
-/* One mirror, or its turn is not now: ERR_FETCH. */
-static int consider(struct pl_fetch_job *j, size_t m, bool failed_before,
-                    struct err *err)
+/* One mirror, or its turn is not now: ERR_FETCH, and *err is left alone. */
+static int consider(struct pl_fetch_job *j, struct pl_fetch_source *source,
+                    bool failed_before, struct err *err)
 {
-    const char *mirror = ((const char *const *)j->f->ds->mirrors.items)[m];
-    size_t *failed = &j->f->failed[m];
+    struct err why = {0};
     int rc;
 
-    if (*failed == j->number || (*failed != 0) != failed_before)
+    if (source->failed == j->number || (source->failed != 0) != failed_before)
         return ERR_FETCH;
-    if (j->f->opts.offline && pl_mirror_is_url(mirror))
-        rc = err_set(err, ERR_FETCH, "not tried: offline");
+    if (j->f->opts.offline && pl_url_is(source->place))
+        rc = err_set(&why, ERR_FETCH, "not tried: offline");
     else
-        rc = try_mirror(j, mirror, err);
+        rc = try_mirror(j, source, &why);
     if (rc == ERR_FETCH) {
-        *failed = j->number;
-        give_reason(j, mirror, err->msg);
+        source->failed = j->number;
+        return give_reason(j, source, &why, err);
     }
-    return rc;
+    return rc == 0 ? 0 : err_set(err, rc, "%s", why.msg);
 }
 
 /* Those that have failed for an earlier file, or the others. */
 static int try_mirrors(struct pl_fetch_job *j, bool failed_before,
                        struct err *err)
 {
-    struct err why = {0};
     size_t i;
     int rc = ERR_FETCH;
 
-    for (i = 0; rc == ERR_FETCH && i < j->f->ds->mirrors.n; i++) {
-        err_clear(&why);
-        rc = consider(j, i, failed_before, &why);
-    }
-    return rc == 0 || rc == ERR_FETCH ? rc : err_set(err, rc, "%s", why.msg);
+    for (i = 0; rc == ERR_FETCH && i < j->f->n_sources; i++)
+        rc = consider(j, &j->f->source[i], failed_before, err);
+    return rc;
 }
 
 int pl_fetch_mirrors(struct pl_fetch_job *j, struct err *err)
 {
-    bool any = j->f->ds->mirrors.n > 0;
     int rc = try_mirrors(j, false, err);
 
     if (rc == ERR_FETCH)
         rc = try_mirrors(j, true, err);
-    if (rc != ERR_FETCH)
-        return rc;
-    if (j->reasons.failed)
-        return no_memory(err);
-    return err_set(err, ERR_FETCH, "cannot fetch '%s': %s%s", j->label,
-                   any ? "no mirror gave it" : "it has no mirrors",
-                   any ? j->reasons.text : "");
+    return rc == ERR_FETCH ? pl_fetch_sources_error(j, err) : rc;
 }

@@ -6,6 +6,7 @@
 #include "nn/base/mem.h"
 #include "pipeline/fetch.h"
 #include "pipeline/recipe.h"
+#include "pipeline/run.h"
 
 static bool on_progress(void *user, const char *name, uint64_t done,
                         uint64_t total)
@@ -62,10 +63,15 @@ static int run(struct pl_stage_ctx *ctx, struct err *err)
 {
     const struct pl_fetch_with *w = ctx->stage->with;
     const struct pl_dataset *ds = pl_config_dataset(ctx->config, w->dataset);
-    const struct pl_fetch_opts opts = {.offline = w->offline || ctx->offline,
+    const struct pl_opts *asked = ctx->run->job->opts;
+    const struct pl_fetch_opts opts = {.mirror = asked->mirror,
+                                       .cacert = asked->cacert,
+                                       .user_agent = "pipeline/" PL_VERSION,
+                                       .offline = w->offline || ctx->offline,
+                                       .public_only = ctx->config->untrusted,
                                        .connect_timeout = w->connect_timeout,
                                        .stall_timeout = w->stall_timeout,
-                                       .retries = -1,
+                                       .retries = w->retries,
                                        .progress = on_progress,
                                        .note = on_note,
                                        .user = ctx};

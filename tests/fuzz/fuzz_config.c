@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_file f;
 
     fuzz_file_open(&f, data, size);
-    if (pl_config_load(&config, f.path, NULL, 0, &diag, &err) == 0)
+    if (pl_config_load(&config, f.path, NULL, &diag, &err) == 0)
         pl_config_resolved(config, &text);
     else
         pl_diag_print(&diag, &text, true);

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_file_open(&labels, data + 1 + n, size - 1 - n);
     if (nn_data_open_idx(&set, images.path, labels.path, 0, 255, &err) == 0)
         nn_data_free(set);
-    fuzz_file_close(&images);
     fuzz_file_close(&labels);
+    fuzz_file_close(&images);
     return 0;
 }

@@ -6,7 +6,11 @@
  * input ends. The first part of a request's path says what goes wrong
  * ("/stall/x.gz", "/status-403/x.gz"; see the table in faultd_acts.c); whatever
  * follows is free, and counts: "the first time" is per path. Every request is
- * a line of LOG: "PATH RANGE". CERT receives the certificate of the TLS port.
+ * a line of LOG: "PATH RANGE AGENT". CERT receives the certificate of the TLS
+ * port.
+ *
+ * It is a proxy too, as which it is every host: "GET http://HOST/PATH" is
+ * answered, and logged, as PATH is; behind "CONNECT HOST:PORT" it talks TLS.
  */
 #include "tests/server/faultd.h"
 
@@ -19,13 +23,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { MAX_HEAD = 8192 };
-
-static bool read_head(struct conn *c, char head[MAX_HEAD])
+bool faultd_read_head(struct conn *c, char head[FAULTD_HEAD])
 {
     size_t n = 0;
 
-    while (n < MAX_HEAD - 1) {
+    while (n < FAULTD_HEAD - 1) {
         ssize_t k = c->ssl ? SSL_read(c->ssl, head + n, 1)
                            : recv(c->fd, head + n, 1, 0);
 
@@ -39,7 +41,7 @@ static bool read_head(struct conn *c, char head[MAX_HEAD])
     return false;
 }
 
-static bool header(const char *head, const char *name, char *out, size_t size)
+bool faultd_header(const char *head, const char *name, char *out, size_t size)
 {
     const char *p = strcasestr(head, name);
     size_t n;
@@ -57,7 +59,8 @@ static bool header(const char *head, const char *name, char *out, size_t size)
 }
 
 /* Counts and logs the request. */
-static void register_request(struct request *r, const char *range)
+static void register_request(struct request *r, const char *range,
+                             const char *agent)
 {
     struct server *s = r->s;
     size_t i;
@@ -68,26 +71,76 @@ static void register_request(struct request *r, const char *range)
     if (i == s->n_seen && i < FAULTD_PATHS - 1)
         memcpy(s->seen[s->n_seen++], r->path, sizeof r->path);
     r->nth = ++s->count[i];
-    (void)fprintf(s->log, "%s %s\n", r->path, range[0] ? range : "-");
+    (void)fprintf(s->log, "%s %s %s\n", r->path, range[0] ? range : "-",
+                  agent[0] ? agent : "-");
     (void)fflush(s->log);
     (void)pthread_mutex_unlock(&s->mutex);
+}
+
+/* The request is for another host: is it to be answered all the same? Leaves
+ * the path alone in r->path. */
+static bool take_for_other(struct request *r, const char *head)
+{
+    char host[128], *path = strchr(r->path + 7, '/');
+    size_t n = path ? (size_t)(path - r->path - 7) : 0;
+
+    if (n == 0)
+        return false;
+    memcpy(host, r->path + 7, n);
+    host[n] = '\0';
+    (void)faultd_header(head, "\r\nProxy-Authorization: ", r->authorization,
+                        sizeof r->authorization);
+    (void)fprintf(r->s->log, "proxy:%s - -\n", host);
+    memmove(r->path, path, strlen(path) + 1);
+    return faultd_admits(r, host);
+}
+
+static void answer(struct request *r, const char *head)
+{
+    char range[64], agent[64];
+
+    if (sscanf(head, "GET %127s HTTP/", r->path) != 1)
+        return;
+    if (strncmp(r->path, "http://", 7) == 0 && !take_for_other(r, head))
+        return;
+    r->ranged = faultd_header(head, "\r\nRange: bytes=", range, sizeof range);
+    r->from = (size_t)strtoull(range, NULL, 10);
+    (void)faultd_header(head, "\r\nIf-Range: ", r->if_range,
+                        sizeof r->if_range);
+    (void)faultd_header(head, "\r\nUser-Agent: ", agent, sizeof agent);
+    register_request(r, range, agent);
+    faultd_answer(r);
+}
+
+/* A tunnel to another host: its other end is here. */
+static bool tunnel(struct request *r, char head[FAULTD_HEAD])
+{
+    static const char ok[] = "HTTP/1.1 200 OK\r\n\r\n";
+    char host[128];
+
+    if (sscanf(head, "CONNECT %127s HTTP/", host) != 1)
+        return false;
+    (void)faultd_header(head, "\r\nProxy-Authorization: ", r->authorization,
+                        sizeof r->authorization);
+    (void)fprintf(r->s->log, "proxy:%s - -\n", host);
+    (void)fflush(r->s->log);
+    if (!faultd_admits(r, host))
+        return false;
+    (void)send(r->c.fd, ok, sizeof ok - 1, MSG_NOSIGNAL);
+    r->c.ssl = faultd_tls_accept(r->s->tls, r->c.fd);
+    return r->c.ssl && faultd_read_head(&r->c, head);
 }
 
 static void *serve(void *arg)
 {
     struct request *r = arg;
-    char head[MAX_HEAD], range[64];
+    char head[FAULTD_HEAD];
 
     if (r->over_tls)
         r->c.ssl = faultd_tls_accept(r->s->tls, r->c.fd);
-    if ((!r->over_tls || r->c.ssl) && read_head(&r->c, head) &&
-        sscanf(head, "GET %127s HTTP/", r->path) == 1) {
-        r->ranged = header(head, "\r\nRange: bytes=", range, sizeof range);
-        r->from = (size_t)strtoull(range, NULL, 10);
-        (void)header(head, "\r\nIf-Range: ", r->if_range, sizeof r->if_range);
-        register_request(r, range);
-        faultd_answer(r);
-    }
+    if ((!r->over_tls || r->c.ssl) && faultd_read_head(&r->c, head) &&
+        (strncmp(head, "CONNECT ", 8) != 0 || tunnel(r, head)))
+        answer(r, head);
     if (r->c.ssl)
         (void)SSL_shutdown(r->c.ssl);
     SSL_free(r->c.ssl);

@@ -128,8 +128,8 @@ static int number(const struct request *r)
     return (int)strtol(r->arg, NULL, 10);
 }
 
-static void send_text(struct request *r, const char *status,
-                      const char *headers, const char *body)
+void faultd_say(struct request *r, const char *status, const char *headers,
+                const char *body)
 {
     struct answer a = {
         .status = status, .headers = headers, .declare = strlen(body)};
@@ -140,9 +140,9 @@ static void send_text(struct request *r, const char *status,
 
 static void html(struct request *r)
 {
-    send_text(r, "200 OK", "Content-Type: text/html\r\n",
-              "\n<!DOCTYPE html>\n<html><body>This domain is for sale"
-              "</body></html>\n");
+    faultd_say(r, "200 OK", "Content-Type: text/html\r\n",
+               "\n<!DOCTYPE html>\n<html><body>This domain is for sale"
+               "</body></html>\n");
 }
 
 static void status(struct request *r)
@@ -150,7 +150,7 @@ static void status(struct request *r)
     char line[32];
 
     (void)snprintf(line, sizeof line, "%d Whatever", number(r));
-    send_text(r, line, "", "<html>no</html>");
+    faultd_say(r, line, "", "<html>no</html>");
 }
 
 /* busy-N: 429, come back in N seconds; then good. */
@@ -160,7 +160,7 @@ static void busy(struct request *r)
 
     (void)snprintf(header, sizeof header, "Retry-After: %d\r\n", number(r));
     if (r->nth == 1)
-        send_text(r, "429 Too Many Requests", header, "wait");
+        faultd_say(r, "429 Too Many Requests", header, "wait");
     else
         good(r);
 }
@@ -169,7 +169,7 @@ static void busy(struct request *r)
 static void flaky(struct request *r)
 {
     if (r->nth <= number(r))
-        send_text(r, "503 Service Unavailable", "", "later");
+        faultd_say(r, "503 Service Unavailable", "", "later");
     else
         good(r);
 }
@@ -186,7 +186,7 @@ static void nothing(struct request *r)
 
 static void empty(struct request *r)
 {
-    send_text(r, "200 OK", "", "");
+    faultd_say(r, "200 OK", "", "");
 }
 
 static void not_http(struct request *r)
@@ -307,7 +307,7 @@ static void wrong_range(struct request *r)
 static void no_such_range(struct request *r)
 {
     if (r->nth > 1 && r->ranged)
-        send_text(r, "416 Range Not Satisfiable", "", "");
+        faultd_say(r, "416 Range Not Satisfiable", "", "");
     else
         cut(r);
 }
@@ -344,7 +344,7 @@ static void redirect(struct request *r, const char *to)
     char header[256];
 
     (void)snprintf(header, sizeof header, "Location: %s\r\n", to);
-    send_text(r, "302 Found", header, "elsewhere");
+    faultd_say(r, "302 Found", header, "elsewhere");
 }
 
 static void loop(struct request *r)
@@ -400,6 +400,21 @@ static void endless(struct request *r)
         ;
 }
 
+bool faultd_admits(struct request *r, const char *host)
+{
+    static const char wanted[] = "Basic dXNlcjpzM2NyZXQ="; /* user:s3cret */
+
+    if (strncmp(host, "forbidden", 9) == 0)
+        faultd_say(r, "403 Forbidden", "", "not there");
+    else if (strncmp(host, "locked", 6) == 0 &&
+             strcmp(r->authorization, wanted) != 0)
+        faultd_say(r, "407 Proxy Authentication Required",
+                   "Proxy-Authenticate: Basic realm=\"x\"\r\n", "who?");
+    else
+        return true;
+    return false;
+}
+
 static const struct {
     const char *name;
     void (*fn)(struct request *r);
@@ -446,5 +461,5 @@ void faultd_answer(struct request *r)
             behaviours[i].fn(r);
             return;
         }
-    send_text(r, "404 Not Found", "", "no such behaviour");
+    faultd_say(r, "404 Not Found", "", "no such behaviour");
 }

@@ -27,7 +27,8 @@ char fetch_packed_sha[65];
 size_t fetch_packed_len;
 static char contents[CONTENTS], contents_sha[65];
 static pid_t server;
-static int server_in = -1, port, tls_port;
+static int server_in = -1;
+int fetch_port, fetch_tls_port;
 static int n_cases;
 
 /* ---- the server ---- */
@@ -65,7 +66,7 @@ static void start_server(void)
     (void)close(out[1]);
     server_in = in[1];
     assert_true(read(out[0], line, sizeof line - 1) > 0);
-    assert_int_equal(sscanf(line, "%d %d", &port, &tls_port), 2);
+    assert_int_equal(sscanf(line, "%d %d", &fetch_port, &fetch_tls_port), 2);
     (void)close(out[0]);
 }
 
@@ -116,7 +117,7 @@ static void set_address(struct attempt *a, int i)
 {
     const char *m = a->mirror[i];
     bool tls = strncmp(m, "https:", 6) == 0;
-    int to = tls ? tls_port : strcmp(m, "refused:") == 0 ? 1 : port;
+    int to = tls ? fetch_tls_port : strcmp(m, "refused:") == 0 ? 1 : fetch_port;
     char below[64];
 
     (void)snprintf(below, sizeof below, "/%s/%d-%d", m + (tls ? 6 : 0), n_cases,
@@ -162,6 +163,9 @@ int fetch(struct attempt *a)
                               .retries = a->retries,
                               .backoff = 0.001,
                               .max_bytes = 1000000,
+                              .mirror = a->first,
+                              .cacert = a->cacert,
+                              .public_only = a->public_only,
                               .progress = on_progress,
                               .note = on_note,
                               .user = a};

@@ -19,7 +19,9 @@ struct attempt {
     bool no_sha, no_size, pinned; /* pinned: sha256_unpacked too */
     int64_t retries;
     size_t stop_at; /* progress says stop from this many bytes on; 0: never */
-    bool stop_waiting; /* for another process */
+    bool stop_waiting;          /* for another process */
+    const char *first, *cacert; /* see pl_fetch_opts */
+    bool public_only;
     /* what became of it */
     char cache[128], address[3][160], path[3][128];
     struct pl_fetched got;
@@ -38,6 +40,9 @@ extern size_t fetch_packed_len;
 int fetch_set_up(void **state); /* makes the folder, starts the server */
 int fetch_tear_down(void **state);
 void in_dir(char out[128], const char *name); /* "log", "cert.pem" */
+
+/* The ports of the server. */
+extern int fetch_port, fetch_tls_port;
 
 /* A new cache and new addresses for a. */
 void prepare(struct attempt *a);

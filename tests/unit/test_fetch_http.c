@@ -71,6 +71,23 @@ static void a_refused_connection_is_a_reason(void **state)
     expect_bad(AT("refused:"), 0, "Failed to connect to 127.0.0.1 port 1");
 }
 
+/* No wait, no further try: one note, the reason itself. */
+static void an_unknown_host_is_left_at_once(void **state)
+{
+    struct attempt a = AT("good", "good");
+
+    (void)state;
+    prepare(&a);
+    (void)snprintf(a.address[0], sizeof a.address[0],
+                   "http://no-such-host.invalid/x");
+    assert_int_equal(fetch(&a), 0);
+    check_contents(&a);
+    assert_null(strstr(a.notes.text, "; again in "));
+    assert_non_null(strstr(a.notes.text, "d/x.gz: http://no-such-host.invalid/"
+                                         "x: Could not resolve host: "));
+    end(&a);
+}
+
 static void a_server_that_says_nothing_times_out(void **state)
 {
     struct attempt a = AT("silent");
@@ -154,17 +171,22 @@ static void an_endless_answer_stops_at_the_cap(void **state)
 
 static void https_needs_a_known_certificate(void **state)
 {
+    struct attempt a = AT("https:good");
     char cert[128];
 
     (void)state;
     in_dir(cert, "cert.pem");
-    expect_bad(AT("https:good"), 0, "SSL certificate problem");
+    expect_bad(a, 0, "SSL certificate problem");
     assert_int_equal(setenv("CURL_CA_BUNDLE", cert, 1), 0);
     expect_good(AT("https:good"), 1, "-");
     assert_int_equal(unsetenv("CURL_CA_BUNDLE"), 0);
     assert_int_equal(setenv("SSL_CERT_FILE", cert, 1), 0);
     expect_good(AT("https:good"), 1, "-");
     expect_bad(AT("https:to_http"), 1, "Protocol \"http\" not supported");
+    assert_int_equal(setenv("SSL_CERT_FILE", "/nowhere", 1), 0);
+    expect_bad(AT("https:good"), 0, "error setting certificate");
+    a.cacert = cert; /* comes before both */
+    expect_good(a, 1, "-");
     assert_int_equal(unsetenv("SSL_CERT_FILE"), 0);
 }
 
@@ -238,6 +260,7 @@ int main(void)
         cmocka_unit_test(a_server_error_is_tried_again),
         cmocka_unit_test(retry_after_is_heeded_up_to_a_minute),
         cmocka_unit_test(a_refused_connection_is_a_reason),
+        cmocka_unit_test(an_unknown_host_is_left_at_once),
         cmocka_unit_test(a_server_that_says_nothing_times_out),
         cmocka_unit_test(a_drip_is_a_stall),
         cmocka_unit_test(a_truncated_answer_is_not_the_file),
