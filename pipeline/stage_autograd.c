@@ -7,6 +7,7 @@
 #include "pipeline/recipe.h"
 #include "pipeline/reference.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_program.h"
 
 /* What no reference can be given for: dropout's mask is our own. */
 static const struct {
@@ -78,9 +79,9 @@ static void say_allclose(struct autograd *a, const struct pl_opcheck *o)
     pl_say(a->ctx,
            "%-34s %s allclose   max error %.1e with %s (rtol %g, atol %g); "
            "float32 %.1e (rtol %g, atol %g)",
-           "", mark(o->f64.close && o->f32.close), o->f64.max_error,
-           a->source, a->opts.rtol, a->opts.atol, o->f32.max_error,
-           a->opts.rtol32, a->opts.atol32);
+           "", mark(o->f64.close && o->f32.close), o->f64.max_error, a->source,
+           a->opts.rtol, a->opts.atol, o->f32.max_error, a->opts.rtol32,
+           a->opts.atol32);
 }
 
 static void say_check(struct autograd *a, const struct pl_ref_case *c,
@@ -130,8 +131,9 @@ static int check_case(struct autograd *a, const struct pl_ref_case *c,
     int rc;
 
     if (pl_stopping(a->ctx))
-        return err_set(err, ERR_INTERRUPTED, "stopped before all operators "
-                                             "were checked");
+        return err_set(err, ERR_INTERRUPTED,
+                       "stopped before all operators "
+                       "were checked");
     rc = pl_opcheck_run(&o, a->ctx->be, c, &a->opts, err);
     if (rc != 0)
         return rc;
@@ -190,7 +192,7 @@ static int report(struct autograd *a, struct err *err)
                              err);
 }
 
-static int autograd(struct pl_stage_ctx *ctx, struct err *err)
+static int check_operators(struct pl_stage_ctx *ctx, struct err *err)
 {
     struct autograd a = {.ctx = ctx, .with = ctx->stage->with};
     int rc;
@@ -210,12 +212,42 @@ static int autograd(struct pl_stage_ctx *ctx, struct err *err)
     return rc;
 }
 
+static int autograd(struct pl_stage_ctx *ctx, struct err *err)
+{
+    const struct pl_autograd_with *with = ctx->stage->with;
+
+    return with->program ? pl_program_run(ctx, with, err)
+                         : check_operators(ctx, err);
+}
+
+static void check(const struct pl_config *c, const struct pl_stage *s,
+                  struct pl_diag *d)
+{
+    const struct pl_autograd_with *with = s->with;
+
+    (void)c;
+    if (with->program && with->operators)
+        pl_diag_error(d, pl_node_key_loc(with->node, "operators", s->loc),
+                      "a stage has a program or checks operators, not both");
+    else if (with->program)
+        pl_program_check(with, d);
+    else if (!with->operators)
+        pl_diag_error(d, s->loc,
+                      "an autograd stage needs 'program' or 'operators: all'");
+    else if (with->tensors)
+        pl_diag_error(d, pl_node_key_loc(with->node, "tensors", s->loc),
+                      "tensors go with a program");
+}
+
 const struct pl_stage_kind pl_kind_autograd = {
     .name = "autograd",
-    .help = "check operators: gradients against central differences, numbers "
-            "against a reference",
+    .help = "run a program on the tape and derive its gradients, or check all "
+            "operators: gradients against central differences, numbers against "
+            "a reference",
     .with = &pl_autograd_schema,
     .needs_device = true,
-    .version = 1,
+    .has_values = true,
+    .version = 2,
+    .check = check,
     .run = autograd,
 };
