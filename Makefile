@@ -84,6 +84,8 @@ PROVE = prove -j$(JOBS) -e tests/run.sh
 SOAK_TESTS = $(wildcard tests/soak/*.bats)
 SUBMAKE = +@$(MAKE) --no-print-directory
 
+# Whole training runs take minutes under a sanitizer; shorter ones remain.
+LONG_TESTS = %/test_golden_training %/mnist.bats
 SANITIZE = -fsanitize=address,undefined
 ASAN_BUILD = B=build/asan LDFLAGS='$(SANITIZE)' CFLAGS='-O1 -g -Werror \
     -fno-omit-frame-pointer -fno-sanitize-recover=all $(SANITIZE)'
@@ -140,10 +142,9 @@ check:
 	$(SUBMAKE) $(CLANG_BUILD) programs
 	@PIPELINE=build/asan/bin/pipeline OBJECTS=build/clang \
 	    TEST_TIMEOUT=1200 $(PROVE) tests/tidy.sh \
-	    $(foreach b,build/asan build/clang,$(TEST_BIN:$(B)/%=$b/%)) \
-	    $(REPLAY_BIN:$(B)/%=build/asan/%) \
-	    $(filter-out %/mnist.bats,$(CLI_TESTS)) \
-	    tests/layers.sh tests/format.sh
+	    $(patsubst $(B)/%,build/asan/%, \
+	    $(filter-out $(LONG_TESTS),$(TEST_BIN) $(REPLAY_BIN) $(CLI_TESTS))) \
+	    $(TEST_BIN:$(B)/%=build/clang/%) tests/layers.sh tests/format.sh
 
 soak:
 	@tests/deps.sh check
@@ -186,9 +187,10 @@ $(B)/bin/test_%: $(B)/obj/tests/unit/test_%.o $(LIBRARIES)
 	$(LINK) -lcmocka
 
 # The server that misbehaves lies beside the tests that start it.
-$(B)/bin/test_fetch_http $(B)/bin/test_fetch_resume: \
+$(B)/bin/test_fetch_http $(B)/bin/test_fetch_resume \
+    $(B)/bin/test_fetch_proxy $(B)/bin/test_fetch_stage: \
     $(B)/obj/tests/unit/fetch_case.o | $(B)/bin/faultd
-$(B)/bin/test_fetch $(B)/bin/test_fetch_cache: \
+$(B)/bin/test_fetch $(B)/bin/test_fetch_cache $(B)/bin/test_fetch_source: \
     $(B)/obj/tests/unit/fetch_folder.o
 $(B)/bin/faultd: $(SERVER_SRC:%.c=$(B)/obj/%.o)
 	$(LINK) -lssl

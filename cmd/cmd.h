@@ -34,9 +34,12 @@ struct cmd_opts {
     struct pl_opts pl; /* file and overrides come from words */
     const char **word; /* what is no option, the command's name first */
     size_t n_words;
-    bool quiet, verbose, dry_run, check, help, version;
-    int color;    /* enum cmd_color */
-    int progress; /* enum cmd_progress */
+    struct pl_texts set; /* -S: more overrides */
+    bool quiet, verbose, dry_run, check, json, help, version;
+    bool dot, mermaid;   /* graph */
+    bool history, cache; /* clean */
+    int color;           /* enum cmd_color */
+    int progress;        /* enum cmd_progress */
     struct arena arena;
 };
 
@@ -57,7 +60,11 @@ enum {
     CMD_STATUS = 16,
     CMD_VERSION = 32,
     CMD_HELP = 64,
-    CMD_ALL = 127
+    CMD_GRAPH = 128,
+    CMD_FETCH = 256,
+    CMD_CLEAN = 512,
+    CMD_SCHEMA = 1024,
+    CMD_ALL = 2047
 };
 
 extern const struct cmd cmd_table[]; /* ends with a row without a name */
@@ -68,6 +75,10 @@ int cmd_plan(struct cmd_opts *o);
 int cmd_check(struct cmd_opts *o);
 int cmd_show(struct cmd_opts *o);
 int cmd_status(struct cmd_opts *o);
+int cmd_graph(struct cmd_opts *o);
+int cmd_fetch(struct cmd_opts *o);
+int cmd_clean(struct cmd_opts *o);
+int cmd_schema(struct cmd_opts *o);
 int cmd_version(struct cmd_opts *o);
 int cmd_help(struct cmd_opts *o);
 
@@ -83,10 +94,16 @@ void cmd_print_error(const struct cmd_opts *o, const struct err *err);
 /* The exit status for an error outside a stage. */
 int cmd_exit_status(const struct err *err);
 
+/* Ends a text that is a command's result: prints it to stdout, or says that
+ * there was no memory for it. Returns status, or EXIT_STAGE. */
+int cmd_put(struct str *text, int status);
+
 /* Opens the job that words 1 and on describe; prints what is wrong and sets
  * *status otherwise. *out is the caller's (pl_job_free). */
 bool cmd_open_job(struct pl_job **out, struct cmd_opts *o, int *status);
 /* Whether the exactly one FILE is there; says so otherwise. */
 bool cmd_take_file(struct cmd_opts *o);
+/* The words from first on, and what -S gave, are overrides. */
+bool cmd_take_overrides(struct cmd_opts *o, size_t first);
 
 #endif

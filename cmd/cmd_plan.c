@@ -20,8 +20,14 @@ int cmd_plan(struct cmd_opts *o)
         pl_job_free(job);
         return cmd_exit_status(&err);
     }
-    for (i = 0; i < plan->n && !o->quiet; i++)
-        print_step(&plan->step[i]);
+    for (i = 0; i < plan->n && !o->quiet && !o->json; i++)
+        print_step(stdout, &plan->step[i]);
+    if (o->json) {
+        struct str text = {0};
+
+        pl_plan_json(plan, job, &text);
+        status = cmd_put(&text, status);
+    }
     if (o->check && pl_plan_work(plan) > 0)
         status = EXIT_WORK_LEFT;
     pl_plan_free(plan);

@@ -12,6 +12,7 @@
 struct screen {
     const struct cmd_opts *o;
     const char *name; /* of the experiment */
+    FILE *out;        /* results; with --json stdout is for that alone */
     struct progress progress;
 };
 
@@ -21,9 +22,9 @@ static void on_begin(void *user, const char *device, const char *recipe)
 
     if (s->o->quiet)
         return;
-    (void)printf("Using device: %s\n", device);
+    (void)fprintf(s->out, "Using device: %s\n", device);
     if (recipe[0])
-        (void)printf("%s: %s\n", s->name, recipe);
+        (void)fprintf(s->out, "%s: %s\n", s->name, recipe);
 }
 
 static void on_step(void *user, const struct pl_step *step)
@@ -32,7 +33,7 @@ static void on_step(void *user, const struct pl_step *step)
 
     progress_clear(&s->progress);
     if (!s->o->quiet)
-        print_step(step);
+        print_step(s->out, step);
 }
 
 static void on_say(void *user, const char *line)
@@ -40,7 +41,7 @@ static void on_say(void *user, const char *line)
     struct screen *s = user;
 
     progress_clear(&s->progress);
-    (void)printf("%s\n", line);
+    (void)fprintf(s->out, "%s\n", line);
 }
 
 static void on_log(void *user, const char *line)
@@ -111,21 +112,23 @@ static int ended(const struct cmd_opts *o, const struct pl_result *res, int rc,
     return cmd_exit_status(err);
 }
 
-static void print_summary(const struct pl_job *job, const struct pl_result *res)
+static void print_summary(FILE *to, const struct pl_job *job,
+                          const struct pl_result *res)
 {
-    (void)printf("%s: %zu run", pl_job_dir(job), res->n_run);
+    (void)fprintf(to, "%s: %zu run", pl_job_dir(job), res->n_run);
     if (res->n_up_to_date)
-        (void)printf(", %zu up to date", res->n_up_to_date);
+        (void)fprintf(to, ", %zu up to date", res->n_up_to_date);
     if (res->n_failed)
-        (void)printf(", %zu failed", res->n_failed);
+        (void)fprintf(to, ", %zu failed", res->n_failed);
     if (res->n_skipped)
-        (void)printf(", %zu skipped", res->n_skipped);
-    (void)putchar('\n');
+        (void)fprintf(to, ", %zu skipped", res->n_skipped);
+    (void)fputc('\n', to);
 }
 
 static int run_job(struct cmd_opts *o, struct pl_job *job)
 {
     struct screen screen = {.o = o, .name = pl_job_name(job)};
+    struct str json = {0};
     const struct pl_ui ui = {&screen,  on_begin,  on_step,
                              on_say,   on_log,    on_progress,
                              on_ended, on_failed, on_stopping};
@@ -133,18 +136,21 @@ static int run_job(struct cmd_opts *o, struct pl_job *job)
     struct err err = {0};
     int rc, status;
 
+    screen.out = o->json ? stderr : stdout;
     screen.progress.mode = progress_mode(o);
     signals_catch();
     rc = pl_run(job, &ui, &res, &err);
     progress_clear(&screen.progress);
     if (res.began) {
-        print_verdicts(&res, term_color(stdout, o->color));
+        print_verdicts(screen.out, &res, term_color(screen.out, o->color));
         if (!o->quiet)
-            print_summary(job, &res);
+            print_summary(screen.out, job, &res);
     }
     status = ended(o, &res, rc, &err);
+    if (o->json)
+        pl_result_json(&res, job, status, rc != 0 ? &err : NULL, &json);
     pl_result_free(&res);
-    return status;
+    return cmd_put(&json, status);
 }
 
 int cmd_run(struct cmd_opts *o)
@@ -161,4 +167,10 @@ int cmd_run(struct cmd_opts *o)
     status = run_job(o, job);
     pl_job_free(job);
     return status;
+}
+
+int cmd_fetch(struct cmd_opts *o)
+{
+    o->pl.kind = "fetch";
+    return cmd_run(o);
 }

@@ -1,5 +1,3 @@
-#include <stdio.h>
-
 #include "cmd/cmd.h"
 
 int cmd_show(struct cmd_opts *o)
@@ -13,12 +11,6 @@ int cmd_show(struct cmd_opts *o)
     if (!cmd_open_job(&job, o, &status))
         return status;
     pl_job_resolved(job, &text);
-    if (text.failed) {
-        (void)fputs("error: out of memory\n", stderr);
-        status = EXIT_STAGE;
-    } else if (text.text)
-        (void)fputs(text.text, stdout);
-    str_free(&text);
     pl_job_free(job);
-    return status;
+    return cmd_put(&text, status);
 }

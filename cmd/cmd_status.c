@@ -19,7 +19,17 @@ static const char *state_word(const struct pl_plan *plan,
     return word[s->state];
 }
 
-static void print(const struct pl_plan *plan, const struct pl_job *job)
+static void print_artifacts(const struct pl_step *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->n_artifacts; i++)
+        (void)printf("    %12llu  %.12s  %s\n", s->artifact[i].bytes,
+                     s->artifact[i].sha256, s->artifact[i].name);
+}
+
+static void print(const struct cmd_opts *o, const struct pl_plan *plan,
+                  const struct pl_job *job)
 {
     size_t i;
 
@@ -29,6 +39,8 @@ static void print(const struct pl_plan *plan, const struct pl_job *job)
 
         (void)printf("%-11s  %s%s%s%s\n", state_word(plan, s), s->stage,
                      why ? "  (" : "", why ? s->reason : "", why ? ")" : "");
+        if (o->verbose)
+            print_artifacts(s);
     }
     if (plan->holder[0])
         (void)printf("'%s' is in use by %s\n", pl_job_dir(job), plan->holder);
@@ -50,8 +62,13 @@ int cmd_status(struct cmd_opts *o)
         pl_job_free(job);
         return cmd_exit_status(&err);
     }
-    if (!o->quiet)
-        print(plan, job);
+    if (o->json) {
+        struct str text = {0};
+
+        pl_plan_json(plan, job, &text);
+        status = cmd_put(&text, status);
+    } else if (!o->quiet)
+        print(o, plan, job);
     if (o->check && pl_plan_work(plan) > 0)
         status = EXIT_WORK_LEFT;
     pl_plan_free(plan);

@@ -51,9 +51,50 @@ bool cmd_take_file(struct cmd_opts *o)
         return false;
     }
     o->pl.file = o->word[1];
-    o->pl.overrides.item = o->word + 2;
-    o->pl.overrides.n = o->n_words - 2;
+    return cmd_take_overrides(o, 2);
+}
+
+bool cmd_take_overrides(struct cmd_opts *o, size_t first)
+{
+    size_t i, n = o->n_words - first;
+    const char **item = arena_array(&o->arena, n + o->set.n + 1, sizeof *item);
+
+    if (!item) {
+        (void)cmd_usage_error(NULL, "out of memory");
+        return false;
+    }
+    for (i = 0; i < n; i++)
+        item[i] = o->word[first + i];
+    for (i = 0; i < o->set.n; i++)
+        item[n++] = o->set.item[i];
+    o->pl.overrides = (struct pl_texts){item, n};
     return true;
+}
+
+int cmd_put(struct str *text, int status)
+{
+    if (text->failed) {
+        (void)fputs("error: out of memory\n", stderr);
+        status = EXIT_STAGE;
+    } else if (text->text)
+        (void)fputs(text->text, stdout);
+    str_free(text);
+    return status;
+}
+
+/* What a program is told of a job that cannot be opened. */
+static void put_mistakes(const struct pl_job *job, const struct err *err,
+                         int status)
+{
+    struct str s = {0};
+
+    str_addf(&s, "{\"status\": %d, \"error\": ", status);
+    pl_text_json(err->msg, &s);
+    str_add(&s, ", \"mistakes\": [");
+    if (job)
+        pl_job_mistakes_json(job, &s);
+    str_add(&s, "]}\n");
+    (void)cmd_put(&s, status);
 }
 
 bool cmd_open_job(struct pl_job **out, struct cmd_opts *o, int *status)
@@ -71,9 +112,11 @@ bool cmd_open_job(struct pl_job **out, struct cmd_opts *o, int *status)
     else
         cmd_print_error(o, &err);
     str_free(&text);
-    pl_job_free(*out);
-    *out = NULL;
     /* A file that cannot be read is a mistake on the command line. */
     *status = rc == ERR_IO ? EXIT_USAGE : cmd_exit_status(&err);
+    if (o->json)
+        put_mistakes(*out, &err, *status);
+    pl_job_free(*out);
+    *out = NULL;
     return false;
 }

@@ -26,9 +26,24 @@ const struct cmd cmd_table[] = {
      cmd_show},
     {"status", CMD_STATUS, "FILE [PATH=VALUE ...]",
      "say what the results folder holds",
-     "A line a stage: done, stale, interrupted, failed, running or missing.\n"
-     "Nothing is written.",
+     "A line a stage: done, stale, interrupted, failed, running or missing; "
+     "-v\n"
+     "lists the files of each. Nothing is written.",
      cmd_status},
+    {"graph", CMD_GRAPH, "FILE [PATH=VALUE ...]", "say which stage needs which",
+     "Text, or with --dot and --mermaid what those tools draw.", cmd_graph},
+    {"fetch", CMD_FETCH, "FILE [PATH=VALUE ...]",
+     "bring the data sets into the cache, and run nothing else",
+     "What is there already is not fetched again.", cmd_fetch},
+    {"clean", CMD_CLEAN, "[FILE] [PATH=VALUE ...]",
+     "remove the results of an experiment, or the cache",
+     "Removes what runs wrote, never what a link points to; files that no run\n"
+     "made stay and are named. --cache alone needs no FILE.",
+     cmd_clean},
+    {"schema", CMD_SCHEMA, "", "print the file's JSON Schema, for editors",
+     "An editor with a YAML language server takes it from a first line\n"
+     "# yaml-language-server: $schema=pipeline.schema.json",
+     cmd_schema},
     {"version", CMD_VERSION, "", "print the version", NULL, cmd_version},
     {"help", CMD_HELP, "[COMMAND | KIND | KEY]",
      "explain a command, a stage kind or a key of the file", NULL, cmd_help},

@@ -11,7 +11,9 @@ static const char *const progress_names[] = {"auto", "bar", "plain", "none",
 
 enum {
     PLANNING = CMD_RUN | CMD_PLAN | CMD_STATUS,
-    LOADING = PLANNING | CMD_CHECK | CMD_SHOW,
+    RUNNING = CMD_RUN | CMD_FETCH,
+    RESULTS = PLANNING | CMD_FETCH | CMD_CLEAN,
+    LOADING = RESULTS | CMD_CHECK | CMD_SHOW | CMD_GRAPH,
     THREADS_MAX = 1024
 };
 
@@ -22,29 +24,55 @@ const struct opt opt_table[] = {
      "auto, cpu, cuda or cuda:N (auto: a GPU if there is one)"},
     {0, "threads", "N", OPT_COUNT, AT(pl.threads), 0, CMD_RUN, NULL,
      "threads of the CPU (all cores); the numbers do not depend on it"},
-    {0, "out", "DIR", OPT_TEXT, AT(pl.out), 0, PLANNING, NULL,
+    {0, "out", "DIR", OPT_TEXT, AT(pl.out), 0, RESULTS, NULL,
      "the folder of results (out)"},
-    {0, "only", "STAGE", OPT_LIST, AT(pl.only), 0, PLANNING, NULL,
+    {'S', "set", "PATH=VALUE", OPT_LIST, AT(set), 0, LOADING, NULL,
+     "the same as PATH=VALUE as a word"},
+    {0, "only", "STAGE", OPT_LIST, AT(pl.only), 0, PLANNING | CMD_GRAPH, NULL,
      "these stages, and those that they need; patterns such as 'step@*'"},
-    {0, "from", "STAGE", OPT_LIST, AT(pl.from), 0, PLANNING, NULL,
+    {0, "from", "STAGE", OPT_LIST, AT(pl.from), 0, PLANNING | CMD_GRAPH, NULL,
      "these stages, all that build on them, and those that they need"},
     {0, "force", "STAGE", OPT_FORCE, AT(pl.force), AT(pl.force_all),
      CMD_RUN | CMD_PLAN, NULL, "run again what is up to date"},
     {0, "fresh", NULL, OPT_FLAG, AT(pl.fresh), 0, CMD_RUN | CMD_PLAN, NULL,
      "begin interrupted stages anew instead of resuming them"},
-    {'n', "dry-run", NULL, OPT_FLAG, AT(dry_run), 0, CMD_RUN, NULL,
-     "only say what would run (as `pipeline plan`)"},
-    {'k', "keep-going", NULL, OPT_FLAG, AT(pl.keep_going), 0, CMD_RUN, NULL,
+    {'n', "dry-run", NULL, OPT_FLAG, AT(dry_run), 0, RUNNING | CMD_CLEAN, NULL,
+     "only say what would be done"},
+    {'j', "jobs", "N", OPT_COUNT, AT(pl.jobs), 0, RUNNING, NULL,
+     "stages at once (1); those that use the device run alone"},
+    {'k', "keep-going", NULL, OPT_FLAG, AT(pl.keep_going), 0, RUNNING, NULL,
      "after a failure go on with what does not need the failed stage"},
-    {0, "check", NULL, OPT_FLAG, AT(check), 0, PLANNING, NULL,
+    {0, "mirror", "PLACE", OPT_TEXT, AT(pl.mirror), 0, RUNNING, NULL,
+     "a folder or http(s) address to fetch from first ($PIPELINE_MIRROR)"},
+    {0, "cacert", "FILE", OPT_TEXT, AT(pl.cacert), 0, RUNNING, NULL,
+     "certificates that https addresses must be signed by"},
+    {0, "offline", NULL, OPT_FLAG, AT(pl.offline), 0, RUNNING, NULL,
+     "fetch from folders and the cache only"},
+    {0, "locked", "FILE", OPT_OPTIONAL, AT(pl.lock_to), AT(pl.locked), CMD_RUN,
+     NULL, "fail where config or results differ from FILE (the lock file)"},
+    {0, "wait", NULL, OPT_FLAG, AT(pl.wait), 0, RUNNING, NULL,
+     "wait while another run holds the results"},
+    {0, "check", NULL, OPT_FLAG, AT(check), 0, PLANNING | CMD_FETCH, NULL,
      "run nothing; exit with 6 if a stage would run"},
+    {0, "json", NULL, OPT_FLAG, AT(json), 0, PLANNING | CMD_FETCH | CMD_CHECK,
+     NULL, "one JSON text on standard output, all else on standard error"},
+    {0, "dot", NULL, OPT_FLAG, AT(dot), 0, CMD_GRAPH, NULL,
+     "for Graphviz: | dot -Tsvg"},
+    {0, "mermaid", NULL, OPT_FLAG, AT(mermaid), 0, CMD_GRAPH, NULL,
+     "for Markdown that draws Mermaid"},
+    {0, "history", NULL, OPT_FLAG, AT(history), 0, CMD_CLEAN, NULL,
+     "remove only what later runs replaced (.runs)"},
+    {0, "cache", NULL, OPT_FLAG, AT(cache), 0, CMD_CLEAN, NULL,
+     "remove the downloads of all experiments"},
+    {0, "untrusted", NULL, OPT_FLAG, AT(pl.untrusted), 0, LOADING, NULL,
+     "refuse what a stranger's file must not ask for (`help check`)"},
     {'q', "quiet", NULL, OPT_FLAG, AT(quiet), 0, CMD_ALL, NULL,
      "only results and errors"},
     {'v', "verbose", NULL, OPT_FLAG, AT(verbose), 0, CMD_ALL, NULL,
      "also times, and where in the program an error arose"},
     {0, "color", "WHEN", OPT_CHOICE, AT(color), 0, CMD_ALL, color_names,
      "auto, always or never"},
-    {0, "progress", "HOW", OPT_CHOICE, AT(progress), 0, CMD_RUN, progress_names,
+    {0, "progress", "HOW", OPT_CHOICE, AT(progress), 0, RUNNING, progress_names,
      "auto, bar, plain (a line now and then) or none"},
     {'h', "help", NULL, OPT_FLAG, AT(help), 0, CMD_ALL, NULL,
      "this text, or that of the command"},
@@ -133,13 +161,19 @@ static int set_choice(int *out, const struct opt *p, const char *value)
                            value);
 }
 
+/* --force, --force=STAGE: the value stands behind "=" or is none. */
+static bool value_is_optional(const struct opt *p)
+{
+    return p->kind == OPT_FORCE || p->kind == OPT_OPTIONAL;
+}
+
 /* value is NULL where an option was given without one. */
 static int set(struct cmd_opts *o, const struct opt *p, const char *value)
 {
     char *at = (char *)o + p->offset;
     const bool yes = true;
 
-    if (!value && p->kind != OPT_FLAG && p->kind != OPT_FORCE)
+    if (!value && p->kind != OPT_FLAG && !value_is_optional(p))
         return cmd_usage_error(NULL, "--%s wants a value: --%s=%s", p->name,
                                p->name, p->arg);
     switch (p->kind) {
@@ -153,6 +187,10 @@ static int set(struct cmd_opts *o, const struct opt *p, const char *value)
         return set_count((int *)(void *)at, p, value);
     case OPT_CHOICE:
         return set_choice((int *)(void *)at, p, value);
+    case OPT_OPTIONAL:
+        memcpy((char *)o + p->all, &yes, sizeof yes);
+        memcpy(at, &value, sizeof value);
+        return 0;
     case OPT_FORCE:
         if (!value) {
             memcpy((char *)o + p->all, &yes, sizeof yes);
@@ -179,14 +217,16 @@ static int take_long(struct cmd_opts *o, int argc, char **argv, int *i)
         return unknown_long(name, len);
     if (!p->arg && value)
         return cmd_usage_error(NULL, "--%s takes no value", p->name);
-    if (p->arg && p->kind != OPT_FORCE && !value && *i + 1 < argc)
+    if (p->arg && !value_is_optional(p) && !value && *i + 1 < argc)
         value = argv[++*i];
     return set(o, p, value);
 }
 
-/* One or more letters: none of them takes a value. */
-static int take_short(struct cmd_opts *o, const char *letters)
+/* One or more letters; behind one that takes a value the rest of the word is
+ * that value, or the next word. */
+static int take_short(struct cmd_opts *o, int argc, char **argv, int *i)
 {
+    const char *letters = argv[*i] + 1;
     int rc = 0;
 
     for (; rc == 0 && *letters; letters++) {
@@ -194,7 +234,13 @@ static int take_short(struct cmd_opts *o, const char *letters)
 
         if (!p)
             return cmd_usage_error(NULL, "unknown option '-%c'", *letters);
-        rc = set(o, p, NULL);
+        if (!p->arg) {
+            rc = set(o, p, NULL);
+            continue;
+        }
+        if (letters[1])
+            return set(o, p, letters + 1);
+        return set(o, p, *i + 1 < argc ? argv[++*i] : NULL);
     }
     return rc;
 }
@@ -216,7 +262,7 @@ int opts_parse(struct cmd_opts *o, int argc, char **argv)
         else if (argv[i][1] == '-')
             rc = take_long(o, argc, argv, &i);
         else
-            rc = take_short(o, argv[i] + 1);
+            rc = take_short(o, argc, argv, &i);
     }
     return rc;
 }
@@ -250,7 +296,7 @@ int opts_check(const struct cmd *c, int argc, char **argv)
             p = find_long(argv[i] + 2, strcspn(argv[i] + 2, "="));
             if (p && !(p->commands & c->bit))
                 return does_not_apply(p, c);
-            if (p && p->arg && p->kind != OPT_FORCE && !strchr(argv[i], '='))
+            if (p && p->arg && !value_is_optional(p) && !strchr(argv[i], '='))
                 i++;
             continue;
         }
@@ -258,6 +304,10 @@ int opts_check(const struct cmd *c, int argc, char **argv)
             p = find_short(*letter);
             if (p && !(p->commands & c->bit))
                 return does_not_apply(p, c);
+            if (p && p->arg) {
+                i += letter[1] == '\0';
+                break;
+            }
         }
     }
     return 0;
@@ -274,10 +324,10 @@ void opts_help(struct str *out, unsigned commands)
         (void)snprintf(left, sizeof left, "%c%c%s --%s%s%s%s",
                        p->letter ? '-' : ' ', p->letter ? p->letter : ' ',
                        p->letter ? "," : " ", p->name,
-                       p->kind == OPT_FORCE ? "[="
+                       value_is_optional(p) ? "[="
                        : p->arg             ? "="
                                             : "",
-                       p->arg ? p->arg : "", p->kind == OPT_FORCE ? "]" : "");
+                       p->arg ? p->arg : "", value_is_optional(p) ? "]" : "");
         str_addf(out, "  %-23s %s\n", left, p->help);
     }
 }

@@ -6,12 +6,13 @@
 #include "nn/base/str.h"
 
 enum opt_kind {
-    OPT_FLAG,   /* bool */
-    OPT_TEXT,   /* const char * */
-    OPT_COUNT,  /* int from 1 on */
-    OPT_CHOICE, /* int, index into choices */
-    OPT_LIST,   /* struct pl_texts; may be given again */
-    OPT_FORCE   /* struct pl_texts, or without =VALUE the bool at all */
+    OPT_FLAG,     /* bool */
+    OPT_TEXT,     /* const char * */
+    OPT_COUNT,    /* int from 1 on */
+    OPT_CHOICE,   /* int, index into choices */
+    OPT_LIST,     /* struct pl_texts; may be given again */
+    OPT_OPTIONAL, /* const char *, NULL without =VALUE; and the bool at all */
+    OPT_FORCE     /* struct pl_texts, or without =VALUE the bool at all */
 };
 
 struct opt {
@@ -20,7 +21,7 @@ struct opt {
     const char *arg; /* "DIR"; NULL: takes none */
     enum opt_kind kind;
     size_t offset; /* in struct cmd_opts */
-    size_t all;    /* OPT_FORCE */
+    size_t all;    /* OPT_OPTIONAL, OPT_FORCE */
     unsigned commands;
     const char *const *choices; /* OPT_CHOICE, NULL-terminated */
     const char *help;

@@ -1,7 +1,5 @@
 #include "cmd/print.h"
 
-#include <stdio.h>
-
 #include "cmd/term.h"
 #include "nn/base/str.h"
 
@@ -12,12 +10,12 @@ static const char *const action[] = {
     [PL_SKIP] = "skipped",
 };
 
-void print_step(const struct pl_step *s)
+void print_step(FILE *to, const struct pl_step *s)
 {
-    (void)printf("%-10s  %s", action[s->action], s->stage);
+    (void)fprintf(to, "%-10s  %s", action[s->action], s->stage);
     if (s->reason[0])
-        (void)printf("  (%s)", s->reason);
-    (void)putchar('\n');
+        (void)fprintf(to, "  (%s)", s->reason);
+    (void)fputc('\n', to);
 }
 
 static const struct {
@@ -29,11 +27,11 @@ static const struct {
     [PL_BY_HAND] = {"-", ""},
 };
 
-static void print_padded(const char *text, size_t width)
+static void print_padded(FILE *to, const char *text, size_t width)
 {
     size_t n = term_length(text);
 
-    (void)printf("  %s%*s", text, (int)(width > n ? width - n : 0), "");
+    (void)fprintf(to, "  %s%*s", text, (int)(width > n ? width - n : 0), "");
 }
 
 static size_t wider(size_t width, const char *text)
@@ -43,32 +41,33 @@ static size_t wider(size_t width, const char *text)
     return n > width ? n : width;
 }
 
-static void print_points(const struct pl_verdict *v)
+static void print_points(FILE *to, const struct pl_verdict *v)
 {
     if (v->of <= 0)
         return;
     if (v->outcome == PL_PASSED || v->outcome == PL_FAILED)
-        (void)printf("  %g/%g", v->points, v->of);
+        (void)fprintf(to, "  %g/%g", v->points, v->of);
     else
-        (void)printf("  -/%g", v->of);
+        (void)fprintf(to, "  -/%g", v->of);
 }
 
-static void print_verdict(const struct pl_verdict *v, const size_t width[3],
-                          bool color)
+static void print_verdict(FILE *to, const struct pl_verdict *v,
+                          const size_t width[3], bool color)
 {
     const char *on = color ? look[v->outcome].color : "";
 
-    (void)printf("%s%s%s", on, look[v->outcome].mark, *on ? "\033[0m" : "");
-    print_padded(v->stage, width[0]);
-    print_padded(v->expectation, width[1]);
-    print_padded(v->measured, v->of > 0 ? width[2] : 0);
-    print_points(v);
-    (void)putchar('\n');
+    (void)fprintf(to, "%s%s%s", on, look[v->outcome].mark,
+                  *on ? "\033[0m" : "");
+    print_padded(to, v->stage, width[0]);
+    print_padded(to, v->expectation, width[1]);
+    print_padded(to, v->measured, v->of > 0 ? width[2] : 0);
+    print_points(to, v);
+    (void)fputc('\n', to);
     if (v->outcome == PL_FAILED && v->why)
-        (void)printf("   why: %s\n", v->why);
+        (void)fprintf(to, "   why: %s\n", v->why);
 }
 
-void print_verdicts(const struct pl_result *r, bool color)
+void print_verdicts(FILE *to, const struct pl_result *r, bool color)
 {
     size_t width[3] = {0}, i;
 
@@ -78,7 +77,7 @@ void print_verdicts(const struct pl_result *r, bool color)
         width[2] = wider(width[2], r->verdict[i].measured);
     }
     for (i = 0; i < r->n_verdicts; i++)
-        print_verdict(&r->verdict[i], width, color);
+        print_verdict(to, &r->verdict[i], width, color);
     if (r->of > 0)
-        (void)printf("points: %g of %g\n", r->points, r->of);
+        (void)fprintf(to, "points: %g of %g\n", r->points, r->of);
 }

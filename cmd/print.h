@@ -1,14 +1,16 @@
-/* Lines and tables of results on stdout. */
+/* Lines and tables of results; `to` is stdout, or stderr where stdout is for a
+ * program to read. */
 #ifndef CMD_PRINT_H
 #define CMD_PRINT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "pipeline/pipeline.h"
 
 /* "run         train  (with.epochs 5 -> 10)" */
-void print_step(const struct pl_step *s);
+void print_step(FILE *to, const struct pl_step *s);
 /* The expectations, a row each, and their points. */
-void print_verdicts(const struct pl_result *r, bool color);
+void print_verdicts(FILE *to, const struct pl_result *r, bool color);
 
 #endif

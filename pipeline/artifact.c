@@ -146,10 +146,16 @@ void pl_fact(struct pl_stage_ctx *ctx, const char *name, double value)
 const char *pl_stage_file(struct pl_stage_ctx *ctx, const char *stage,
                           const char *file, struct err *err)
 {
-    char *path =
-        arena_printf(&ctx->run->work.arena, "%s/%s/%s", ctx->out, stage, file);
+    const struct pl_stage *s = pl_config_stage(ctx->config, stage);
+    char *dir = s ? pl_job_stage_dir(ctx->run->job, s) : NULL;
+    char *path = NULL;
 
-    if (!path)
+    if (dir)
+        path = arena_printf(&ctx->run->work.arena, "%s/%s", dir, file);
+    mem_free(dir);
+    if (!s)
+        (void)err_set(err, ERR_CONFIG, "there is no stage '%s'", stage);
+    else if (!path)
         (void)err_set(err, ERR_NOMEM, "out of memory naming '%s'", file);
     return path;
 }

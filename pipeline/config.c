@@ -1,13 +1,24 @@
 #include "pipeline/config.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "pipeline/config_load.h"
 #include "pipeline/interp.h"
 #include "pipeline/override.h"
 #include "pipeline/scalar.h"
 #include "pipeline/stage.h"
+#include "pipeline/untrusted.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* Whether this file is without mistakes so far. */
+static bool clean(const struct pl_loader *l)
+{
+    return l->d->errors == l->before && !l->d->nomem;
+}
 
 static void check_version(struct pl_loader *l)
 {
@@ -36,27 +47,20 @@ static void read_name(struct pl_loader *l)
 
 static void check_top(struct pl_loader *l)
 {
-    static const char *const later[] = {"imports", "operators"};
+    const char *names[PL_MAX_FIELDS];
     const struct pl_node *root = l->c->root;
-    size_t i, k;
+    size_t i, n = pl_schema_names(&pl_top_schema, NULL, names);
 
     check_version(l);
     read_name(l);
     for (i = 0; i < root->n; i++) {
         const struct pl_pair *p = &root->pairs[i];
 
-        for (k = 0; k < PL_TOP_KEYS; k++)
-            if (strcmp(p->key, pl_top_keys[k]) == 0)
-                break;
-        if (k == PL_TOP_KEYS && strncmp(p->key, "x-", 2) != 0) {
-            pl_diag_error(l->d, p->key_loc, "unknown key '%s' at the top",
-                          p->key);
-            pl_diag_suggest(l->d, p->key, pl_top_keys, PL_TOP_KEYS);
-        }
-        for (k = 0; k < 2; k++)
-            if (strcmp(p->key, later[k]) == 0)
-                pl_diag_error(l->d, p->key_loc,
-                              "%s is not supported by this version", p->key);
+        if (pl_schema_field(&pl_top_schema, p->key) ||
+            strncmp(p->key, "x-", 2) == 0)
+            continue;
+        pl_diag_error(l->d, p->key_loc, "unknown key '%s' at the top", p->key);
+        pl_diag_suggest(l->d, p->key, names, n);
     }
 }
 
@@ -190,7 +194,7 @@ static void check_kinds(struct pl_loader *l)
     for (i = 0; i < l->c->n_stages; i++) {
         const struct pl_stage *s = &l->c->stages[i];
 
-        if (s->kind->check)
+        if (s->home == l->c && s->kind->check)
             s->kind->check(l->c, s, l->d);
     }
 }
@@ -217,88 +221,149 @@ static void read_config(struct pl_loader *l)
     if (models)
         read_models(l, models);
     write_recipe(l, vars);
-    if (pl_load_check_defaults(l) && stages && !l->d->nomem)
+    if (pl_load_check_defaults(l) && (stages || l->c->n_imports > 0) &&
+        !l->d->nomem)
         pl_load_stages(l);
-    if (!pl_node_get(l->c->root, "stages"))
+    if (!pl_node_get(l->c->root, "stages") && l->c->n_imports == 0)
         pl_diag_error(l->d, l->c->root->loc, "the file has no stages");
-    if (l->d->errors == 0 && !l->d->nomem)
+    if (clean(l))
         pl_load_order(l);
-    if (l->d->errors == 0 && !l->d->nomem)
+    if (clean(l))
+        pl_untrusted_check(l);
+    if (clean(l))
         check_kinds(l);
-    if (l->d->errors == 0 && !l->d->nomem)
+    if (clean(l))
         pl_load_resolve(l);
 }
 
-/* Tree, command line, references. false: there is nothing to read further. */
-static bool load_root(struct pl_loader *l, const char *path,
-                      const char *const *overrides, size_t n, struct err *err)
+static size_t count_imports(const struct pl_node *root)
 {
-    size_t i;
+    const struct pl_node *map = pl_node_get(root, "imports");
 
-    l->c->root = pl_load_tree(l, path, err);
+    return map ? map->n : 0;
+}
+
+/* Tree, command line, imports, references. false: there is nothing to read
+ * further. */
+static bool load_root(struct pl_loader *l, const struct pl_config_opts *opts,
+                      struct err *err)
+{
+    struct pl_session *s = l->session;
+    struct pl_scope scope = {
+        .out = s->out, .imported = pl_imported_dir, .user = l};
+    size_t n = opts ? opts->n_overrides : 0, i;
+
+    l->c->root = pl_load_tree(l, l->c->path, err);
     /* after a wrong version, or without a base, nothing else can be judged */
-    if (!l->c->root || l->d->errors > 0 || l->d->nomem)
+    if (!l->c->root || !clean(l))
         return false;
     for (i = 0; i < n && !l->d->nomem; i++)
-        l->c->root = pl_override(l->c->root, overrides[i], l->arena, l->d);
+        l->c->root =
+            pl_override(l->c->root, opts->overrides[i], l->arena, l->d);
     if (l->d->nomem)
         return false;
-    l->c->root = pl_interp(l->c->root, l->arena, l->d);
-    return l->c->root != NULL;
+    pl_load_imports(l);
+    if (l->c->n_imports < count_imports(l->c->root) || l->d->nomem)
+        return false;
+    scope.untrusted = s->untrusted ? s->main : NULL;
+    l->c->root = pl_interp(l->c->root, &scope, l->arena, l->d);
+    return l->c->root && l->c->root->kind == PL_MAP;
 }
 
 static int outcome(struct pl_loader *l, const char *path, struct err *err)
 {
+    size_t n;
+
     if (l->d->nomem)
         return err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);
-    if (err && err->code != 0)
+    if (err->code != 0)
         return err->code;
-    if (l->d->errors == 0)
+    if (l->d->errors == l->before)
         return 0;
-    return err_set(err, ERR_CONFIG, "%zu error%s in '%s'", l->d->errors,
-                   l->d->errors == 1 ? "" : "s", path);
+    n = l->d->errors - l->before;
+    return err_set(err, ERR_CONFIG, "%zu error%s in '%s'", n, n == 1 ? "" : "s",
+                   path);
 }
 
-int pl_config_load(struct pl_config **out, const char *path,
-                   const char *const *overrides, size_t n_overrides,
-                   struct pl_diag *d, struct err *err)
+int pl_load_file(struct pl_config **out, struct pl_session *session,
+                 const char *path, const struct pl_config_opts *opts,
+                 struct pl_diag *d, struct err *err)
 {
     struct pl_config *c = mem_zalloc(sizeof *c);
-    struct pl_loader l = {.c = c, .d = d};
-    struct err own = {0};
-    int rc;
+    struct pl_loader l = {
+        .session = session, .c = c, .d = d, .before = d->errors};
 
-    *out = NULL;
+    *out = c;
     if (!c)
         return err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);
-    if (!err)
-        err = &own;
+    if (session->first) {
+        c->next = session->first->next;
+        session->first->next = c;
+    } else {
+        session->first = c;
+    }
     l.arena = &c->arena;
     c->path = arena_strdup(&c->arena, path);
     if (!c->path)
         d->nomem = true;
-    else if (load_root(&l, path, overrides, n_overrides, err))
+    else if (load_root(&l, opts, err))
         read_config(&l);
-    rc = outcome(&l, path, err);
+    return outcome(&l, path, err);
+}
+
+/* The folder of results as an absolute path, in a buffer of the caller's. */
+static const char *absolute_out(char *buf, size_t size, const char *out)
+{
+    char *cwd = getcwd(buf, size), *path;
+    size_t len;
+
+    if (!cwd)
+        return out;
+    path = io_join(cwd, out);
+    len = path ? strlen(path) : size;
+    if (len < size)
+        memcpy(buf, path, len + 1);
+    mem_free(path);
+    while (len < size && len > 1 && buf[len - 1] == '/')
+        buf[--len] = '\0';
+    return path ? buf : NULL;
+}
+
+int pl_config_load(struct pl_config **out, const char *path,
+                   const struct pl_config_opts *opts, struct pl_diag *d,
+                   struct err *err)
+{
+    char buf[PATH_BYTES];
+    const char *results = opts && opts->out ? opts->out : "out";
+    struct pl_session session = {.untrusted = opts && opts->untrusted};
+    struct err own = {0};
+    int rc;
+
+    if (!err)
+        err = &own;
+    session.out = absolute_out(buf, sizeof buf, results);
+    if (!session.out)
+        d->nomem = true;
+    rc = pl_load_file(out, &session, path, opts, d, err);
     if (rc != 0 && rc != ERR_CONFIG) {
-        pl_config_free(c);
-        d->n = d->errors = 0; /* they point into c */
+        pl_config_free(*out);
+        *out = NULL;
+        d->n = d->errors = 0; /* they point into it */
         d->kept = false;
-        return rc;
     }
-    *out = c;
     return rc;
 }
 
 void pl_config_free(struct pl_config *c)
 {
-    struct arena arena;
+    while (c) {
+        struct pl_config *next = c->next;
+        struct arena arena = c->arena;
 
-    if (!c)
-        return;
-    arena = c->arena;
-    arena_free(&arena);
-    mem_free(c);
+        arena_free(&arena);
+        mem_free(c);
+        c = next;
+    }
 }
 
 const struct pl_dataset *pl_config_dataset(const struct pl_config *c,
@@ -321,6 +386,23 @@ const struct pl_model *pl_config_model(const struct pl_config *c,
         if (strcmp(c->models[i].name, name) == 0)
             return &c->models[i];
     return NULL;
+}
+
+const char *pl_config_id(const struct pl_config *c, const struct pl_stage *s)
+{
+    size_t i;
+
+    for (i = 0; i < c->n_stages; i++)
+        if (c->stages[i].home == s->home &&
+            strcmp(c->stages[i].local, s->local) == 0)
+            return c->stages[i].id;
+    return NULL;
+}
+
+bool pl_stage_is(const struct pl_stage *s, const char *name)
+{
+    return strcmp(s->id, name) == 0 ||
+           (s->group && strcmp(s->group, name) == 0);
 }
 
 const struct pl_stage *pl_config_stage(const struct pl_config *c,

@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "pipeline/config_load.h"
+#include "pipeline/stage.h"
 
 /* An entry as its table reads it. */
 struct entry {
-    const char *metric, *file;
-    double gt, ge, lt, le, eq, close;
+    const char *metric, *value, *file, *column;
+    int order, visibility;
+    double gt, ge, lt, le, eq;
+    struct pl_list close; /* of numbers */
     const char *close_to;
     bool exists, manual;
     double atol, rtol, points;
@@ -16,6 +19,11 @@ struct entry {
 };
 
 static const char *const devices[] = {"none", "cuda", NULL};
+/* In the order of enum pl_order. */
+static const char *const orders[] = {"increasing", "decreasing",
+                                     "not_decreasing", "not_increasing", NULL};
+static const char *const visibilities[] = {
+    "visible", "hidden", "after_due_date", "after_published", NULL};
 
 #define AT(m) offsetof(struct entry, m)
 static const struct pl_field entry_fields[] = {
@@ -24,35 +32,48 @@ static const struct pl_field entry_fields[] = {
      .offset = AT(metric),
      .help = "a number of the stage's metrics.json",
      .example = "test.accuracy"},
+    {.name = "value",
+     .type = PL_T_STRING,
+     .offset = AT(value),
+     .help = "a named value of an autograd program",
+     .example = "x.grad"},
     {.name = "file",
      .type = PL_T_STRING,
      .offset = AT(file),
      .help = "an artifact of the stage",
      .example = "curve.csv"},
+    {.name = "column",
+     .type = PL_T_STRING,
+     .offset = AT(column),
+     .help = "a column of the file, a CSV: its last number counts",
+     .example = "loss"},
     {.name = "gt",
      .type = PL_T_NUMBER,
      .offset = AT(gt),
-     .help = "the metric must be greater"},
+     .help = "the number must be greater"},
     {.name = "ge",
      .type = PL_T_NUMBER,
      .offset = AT(ge),
-     .help = "the metric must be greater or equal"},
+     .help = "the number must be greater or equal"},
     {.name = "lt",
      .type = PL_T_NUMBER,
      .offset = AT(lt),
-     .help = "the metric must be less"},
+     .help = "the number must be less"},
     {.name = "le",
      .type = PL_T_NUMBER,
      .offset = AT(le),
-     .help = "the metric must be less or equal"},
+     .help = "the number must be less or equal"},
     {.name = "eq",
      .type = PL_T_NUMBER,
      .offset = AT(eq),
-     .help = "the metric must be equal"},
+     .help = "the number must be equal"},
     {.name = "close",
-     .type = PL_T_NUMBER,
+     .type = PL_T_LIST,
+     .elem = PL_T_NUMBER,
+     .flags = PL_F_ONE,
      .offset = AT(close),
-     .help = "the metric must be within atol + rtol |close| of it"},
+     .help = "the number must be within atol + rtol |close| of it; of a value "
+             "that is a tensor each number, or a list row by row"},
     {.name = "close_to",
      .type = PL_T_STRING,
      .offset = AT(close_to),
@@ -61,6 +82,12 @@ static const struct pl_field entry_fields[] = {
      .type = PL_T_BOOL,
      .offset = AT(exists),
      .help = "the file must be there"},
+    {.name = "order",
+     .type = PL_T_ENUM,
+     .offset = AT(order),
+     .def = "increasing",
+     .choices = orders,
+     .help = "how each number of the column must lie beside the next"},
     {.name = "atol",
      .type = PL_T_NUMBER,
      .offset = AT(atol),
@@ -83,6 +110,12 @@ static const struct pl_field entry_fields[] = {
      .type = PL_T_STRING,
      .offset = AT(why),
      .help = "a sentence for whoever does not meet it"},
+    {.name = "visibility",
+     .type = PL_T_ENUM,
+     .offset = AT(visibility),
+     .def = "visible",
+     .choices = visibilities,
+     .help = "when a student sees it, in Gradescope's words"},
     {.name = "requires",
      .type = PL_T_ENUM,
      .offset = AT(device),
@@ -107,10 +140,11 @@ const struct pl_schema pl_expect_schema = {
 };
 #undef AT
 
-static const char *const subjects[] = {"metric", "file"};
-static const char *const relations[] = {"gt", "ge",    "lt",       "le",
-                                        "eq", "close", "close_to", "exists"};
-enum { N_SUBJECTS = 2, N_RELATIONS = 8 };
+static const char *const subjects[] = {"metric", "value", "file"};
+/* In the order of enum pl_relation. */
+static const char *const relations[] = {
+    "gt", "ge", "lt", "le", "eq", "close", "close_to", "exists", "order"};
+enum { N_SUBJECTS = 3, N_RELATIONS = 9 };
 
 /* How many of the keys stand in map; *found is the index of the last. */
 static size_t count_keys(const struct pl_node *map, const char *const *keys,
@@ -141,7 +175,7 @@ static double bound(const struct entry *e, enum pl_relation r)
     case PL_REL_EQ:
         return e->eq;
     case PL_REL_CLOSE:
-        return e->close;
+        return e->close.n == 1 ? *(const double *)e->close.items : 0;
     default:
         return 0;
     }
@@ -159,9 +193,9 @@ static void set_tolerances(struct pl_expect *out, const struct entry *e)
 static void check_manual(struct pl_loader *l, const struct pl_node *node,
                          const struct entry *e)
 {
-    static const char *const other[] = {"metric",   "file",   "gt",   "ge",
-                                        "lt",       "le",     "eq",   "close",
-                                        "close_to", "exists", "atol", "rtol"};
+    static const char *const other[] = {
+        "metric", "value", "file",     "column", "gt",    "ge",   "lt",  "le",
+        "eq",     "close", "close_to", "exists", "order", "atol", "rtol"};
     size_t at;
 
     if (count_keys(node, other, sizeof other / sizeof *other, &at) > 0)
@@ -172,7 +206,8 @@ static void check_manual(struct pl_loader *l, const struct pl_node *node,
                       "manual: true needs 'text': what is graded");
 }
 
-/* A file exists; a metric has a number beside it. */
+/* A file exists; a column may have an order; what is a number has one beside
+ * it. */
 static void check_fit(struct pl_loader *l, const struct pl_node *node,
                       const struct entry *e, size_t relation)
 {
@@ -181,11 +216,19 @@ static void check_fit(struct pl_loader *l, const struct pl_node *node,
     bool close = relation == PL_REL_CLOSE || relation == PL_REL_CLOSE_TO;
     const struct pl_pair *p;
 
-    if (e->file && relation != PL_REL_EXISTS)
-        pl_diag_error(l->d, loc, "a file goes with 'exists: true', not '%s'",
+    if (e->column && !e->file)
+        pl_diag_error(l->d, pl_node_pair(node, "column")->key_loc,
+                      "column goes with 'file': the CSV that has it");
+    else if (e->column && relation == PL_REL_EXISTS)
+        pl_diag_error(l->d, loc, "exists goes with a file, without a column");
+    else if (e->file && !e->column && relation != PL_REL_EXISTS)
+        pl_diag_error(l->d, loc,
+                      "a file goes with 'exists: true' or a column, not '%s'",
                       name);
-    if (!e->file && relation == PL_REL_EXISTS)
+    else if (!e->file && relation == PL_REL_EXISTS)
         pl_diag_error(l->d, loc, "exists goes with a file");
+    else if (!e->column && relation == PL_REL_ORDER)
+        pl_diag_error(l->d, loc, "order goes with a column of a file");
     if (relation == PL_REL_EXISTS && !e->exists)
         pl_diag_error(l->d, loc, "exists can only be true");
     p = pl_node_pair(node, "atol");
@@ -194,6 +237,33 @@ static void check_fit(struct pl_loader *l, const struct pl_node *node,
     if (p && !close)
         pl_diag_error(l->d, p->key_loc, "%s goes with close and close_to",
                       p->key);
+}
+
+/* An artifact lies in the folder of its stage. */
+static void check_file(struct pl_loader *l, const struct pl_node *node,
+                       const char *file)
+{
+    const char *p = file;
+
+    while (p && *p != '/' && *p != '\0' && strncmp(p, "../", 3) != 0 &&
+           strcmp(p, "..") != 0) {
+        p = strchr(p, '/');
+        if (!p)
+            return;
+        p++;
+    }
+    pl_diag_error(l->d, pl_node_get(node, "file")->loc,
+                  "'%s' is no artifact: it leaves the folder of the stage",
+                  file);
+}
+
+/* Only some kinds leave values. */
+static void check_value(struct pl_loader *l, const struct pl_node *node,
+                        const struct pl_stage *s)
+{
+    if (!s->kind->has_values)
+        pl_diag_error(l->d, pl_node_pair(node, "value")->key_loc,
+                      "a stage that uses %s has no values", s->kind->name);
 }
 
 static void check_measured(struct pl_loader *l, const struct pl_node *node,
@@ -205,14 +275,15 @@ static void check_measured(struct pl_loader *l, const struct pl_node *node,
 
     if (n_subjects != 1) {
         pl_diag_error(l->d, node->loc,
-                      "an expectation has one of metric and file, not %s",
-                      n_subjects ? "both" : "none");
+                      "an expectation has one of metric, value and file, not "
+                      "%s",
+                      n_subjects ? "several" : "none");
         return;
     }
     if (n_relations != 1) {
         pl_diag_error(l->d, node->loc,
                       "an expectation has one of gt, ge, lt, le, eq, close, "
-                      "close_to and exists, not %s",
+                      "close_to, order and exists, not %s",
                       n_relations ? "several" : "none");
         if (n_relations)
             pl_diag_help(l->d, "write one entry for each");
@@ -224,10 +295,26 @@ static void check_measured(struct pl_loader *l, const struct pl_node *node,
                       "text goes with 'manual: true'");
 }
 
-static void read_entry(struct pl_loader *l, const struct pl_node *node,
-                       const char *list, size_t index, struct pl_expect *out)
+/* A list of numbers is for a tensor. */
+static void check_close(struct pl_loader *l, const struct pl_node *node,
+                        const struct entry *e)
 {
-    const char *where = arena_printf(l->arena, "%s.%zu", list, index);
+    const struct pl_node *close = pl_node_get(node, "close");
+
+    if (!close || e->close.n == 1)
+        return;
+    if (e->close.n == 0)
+        pl_diag_error(l->d, close->loc,
+                      "close must be a number, or a list of "
+                      "them");
+    else if (!e->value)
+        pl_diag_error(l->d, close->loc, "a list of numbers goes with a value");
+}
+
+static void read_entry(struct pl_loader *l, const struct pl_stage *s,
+                       const struct pl_node *node, const char *where,
+                       struct pl_expect *out)
+{
     struct entry e;
     size_t relation = 0;
 
@@ -242,15 +329,26 @@ static void read_entry(struct pl_loader *l, const struct pl_node *node,
         check_manual(l, node, &e);
     else
         check_measured(l, node, &e, &relation);
+    if (e.value && !e.manual)
+        check_value(l, node, s);
+    if (e.file)
+        check_file(l, node, e.file);
+    check_close(l, node, &e);
     *out = (struct pl_expect){
         .loc = node->loc,
         .metric = e.metric,
+        .value = e.value,
         .file = e.file,
+        .column = e.column,
         .relation = (enum pl_relation)relation,
         .bound = bound(&e, (enum pl_relation)relation),
+        .bounds = e.close.items,
+        .n_bounds = e.close.n > 1 ? e.close.n : 0,
         .other = e.close_to,
+        .order = (enum pl_order)e.order,
         .points = e.points,
         .why = e.why,
+        .visibility = visibilities[e.visibility],
         .requires_device = e.device ? devices[e.device] : NULL,
         .manual = e.manual,
         .text = e.text,
@@ -258,10 +356,10 @@ static void read_entry(struct pl_loader *l, const struct pl_node *node,
     set_tolerances(out, &e);
 }
 
-void pl_load_expect(struct pl_loader *l, const struct pl_node *list,
-                    struct pl_stage *s)
+void pl_load_expect(struct pl_loader *l, const char *id,
+                    const struct pl_node *list, struct pl_stage *s)
 {
-    const char *where = arena_printf(l->arena, "stages.%s.expect", s->id);
+    const char *where = arena_printf(l->arena, "stages.%s.expect", id);
     char words[80];
     size_t i;
 
@@ -280,5 +378,6 @@ void pl_load_expect(struct pl_loader *l, const struct pl_node *list,
     }
     s->n_expect = list->n;
     for (i = 0; i < list->n; i++)
-        read_entry(l, list->items[i], where, i, &s->expect[i]);
+        read_entry(l, s, list->items[i],
+                   arena_printf(l->arena, "%s.%zu", where, i), &s->expect[i]);
 }

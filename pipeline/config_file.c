@@ -6,9 +6,10 @@
 #include "nn/base/mem.h"
 #include "pipeline/config_load.h"
 #include "pipeline/merge.h"
+#include "pipeline/untrusted.h"
 #include "pipeline/yaml.h"
 
-enum { MAX_BYTES = 1 << 20, MAX_FILES = 64, MAX_NESTED = 16 };
+enum { MAX_BYTES = 1 << 20, MAX_NESTED = 16 };
 
 /* The files that are being read: each extends the one below it. */
 struct chain {
@@ -100,6 +101,8 @@ static struct pl_node *load_base(struct pl_loader *l,
     path = pl_schema_path(entry, l->arena);
     if (!path)
         return no_memory(l);
+    if (!pl_untrusted_path(l, path, entry->loc))
+        return NULL;
     base = load_file(l, path, entry, up, &err);
     if (!base && err.code == ERR_NOMEM)
         return no_memory(l);
@@ -185,16 +188,22 @@ static struct pl_node *load_file(struct pl_loader *l, const char *path,
     }
     if (from && in_circle(l, &c, from->loc))
         return NULL;
-    l->files++;
-    if (from && (l->files > MAX_FILES || c.depth > MAX_NESTED)) {
+    l->session->files++;
+    if (from && (l->session->files > PL_MAX_FILES || c.depth > MAX_NESTED)) {
         pl_diag_error(l->d, from->loc,
                       "more than %d files, or %d one below the other, are "
                       "extended",
-                      MAX_FILES, MAX_NESTED);
+                      PL_MAX_FILES, MAX_NESTED);
         return NULL;
     }
     if (read_file(&file, l->arena, path, err) != 0)
         return NULL;
+    if (!l->session->main) {
+        l->session->main = file;
+        l->d->quotable = l->session->untrusted ? file : NULL;
+    } else {
+        l->d->others = true;
+    }
     root = pl_yaml_parse(file, 0, l->arena, l->d);
     if (!root)
         return NULL;

@@ -1,4 +1,5 @@
 /* Downloads that nobody wrote down, and the order of the stages. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "pipeline/config_load.h"
@@ -37,11 +38,12 @@ static void add_need(struct needs *n, const char *id)
     n->id[n->n++] = id;
 }
 
-static bool is_fetch_of(const struct pl_stage *s, const char *dataset)
+static bool is_fetch_of(const struct pl_config *c, const struct pl_stage *s,
+                        const char *dataset)
 {
     const struct pl_fetch_with *w = s->with;
 
-    return s->kind == &pl_kind_fetch && w->dataset &&
+    return s->kind == &pl_kind_fetch && s->home == c && w->dataset &&
            strcmp(w->dataset, dataset) == 0;
 }
 
@@ -64,9 +66,15 @@ static struct pl_stage *imply_fetch(struct pl_loader *l,
     pl_node_add(node, "with", loc, own);
     s.node = node;
     s.with_node = own;
-    *out = (struct pl_stage){
-        .id = s.id, .kind = s.kind, .loc = loc, .implied = true};
+    *out = (struct pl_stage){.id = s.id,
+                             .dir = s.id,
+                             .local = s.id,
+                             .home = l->c,
+                             .kind = s.kind,
+                             .loc = loc,
+                             .implied = true};
     s.with = pl_load_with(l, &s);
+    out->node = s.with;
     out->with = arena_alloc(l->arena, pl_fetch_schema.size);
     if (!s.with || !out->with)
         return NULL;
@@ -86,7 +94,7 @@ static const char *fetch_of(struct pl_loader *l, const char *dataset)
     if (!ds || !pl_dataset_needs_fetch(ds))
         return NULL;
     for (i = 0; i < l->c->n_stages; i++)
-        if (is_fetch_of(&l->c->stages[i], dataset))
+        if (is_fetch_of(l->c, &l->c->stages[i], dataset))
             return l->c->stages[i].id;
     s = imply_fetch(l, ds);
     if (!s) {
@@ -110,17 +118,50 @@ static void on_dataset(void *user, const char *value)
         add_need(n, id);
 }
 
+/* The downloads of a stage of another file. */
+static void add_downloads(struct needs *n, const struct pl_stage *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->n_needs; i++) {
+        const struct pl_stage *need = pl_config_stage(n->l->c, s->needs[i]);
+
+        if (need && need->kind == &pl_kind_fetch)
+            add_need(n, need->id);
+    }
+}
+
+/* A stage that is referred to: itself, or the cells that it stands for; and
+ * the downloads below it, since what it was made from may be opened again. */
+static void add_stage(struct needs *n, const char *id)
+{
+    const struct pl_stage *s;
+
+    if (!n->refs) {
+        add_need(n, id);
+        return;
+    }
+    s = pl_config_stage(n->l->c, id);
+    if (s && s->home != n->l->c)
+        add_downloads(n, s);
+    else if (s)
+        pl_schema_visit(s->kind->with, s->with, PL_T_DATASET, on_dataset, n);
+}
+
 static void on_stage(void *user, const char *value)
 {
     struct needs *n = user;
-    const struct pl_stage *s = pl_config_stage(n->l->c, value);
+    const struct pl_names *names = &n->l->names;
+    size_t i, k;
 
-    if (!n->refs) {
-        add_need(n, value);
-        return;
-    }
-    if (s)
-        pl_schema_visit(s->kind->with, s->with, PL_T_DATASET, on_dataset, n);
+    for (i = 0; i < names->n_stages; i++)
+        if (strcmp(names->stages[i], value) == 0)
+            break;
+    if (i == names->n_stages || names->stage_cells[i] == 0)
+        add_stage(n, value);
+    else
+        for (k = 1; k <= names->stage_cells[i]; k++)
+            add_stage(n, names->stages[i + k]);
 }
 
 /* What is written, what `with` refers to, and downloads. */
@@ -131,7 +172,7 @@ static void collect(struct pl_loader *l, size_t index)
     size_t i;
 
     for (i = 0; i < s->n_needs; i++)
-        add_need(&n, s->needs[i]);
+        on_stage(&n, s->needs[i]);
     pl_schema_visit(s->kind->with, s->with, PL_T_STAGE, on_stage, &n);
     if (s->kind != &pl_kind_fetch)
         pl_schema_visit(s->kind->with, s->with, PL_T_DATASET, on_dataset, &n);
@@ -143,23 +184,38 @@ static void collect(struct pl_loader *l, size_t index)
 
 /* --- order --- */
 
+/* A stage by its id, for bisection. */
+struct entry {
+    const char *id;
+    size_t index;
+};
+
 struct sorter {
     struct pl_loader *l;
     struct pl_stage *stage; /* as written; implied ones at the end */
     size_t n;
-    char *mark; /* 0 new, 1 on the path, 2 placed */
+    struct entry *entry; /* by id */
+    char *mark;          /* 0 new, 1 on the path, 2 placed */
+    size_t *next;        /* of each: the needs before it are placed */
     size_t *path, n_path;
     struct pl_stage *out;
     size_t n_out;
 };
 
+static int by_id(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+
+    return strcmp(x->id, y->id);
+}
+
 static size_t index_of(const struct sorter *s, const char *id)
 {
-    size_t i = 0;
+    const struct entry key = {id, 0};
+    const struct entry *e =
+        bsearch(&key, s->entry, s->n, sizeof *s->entry, by_id);
 
-    while (i < s->n && strcmp(s->stage[i].id, id) != 0)
-        i++;
-    return i;
+    return e ? e->index : s->n;
 }
 
 static void circle(struct sorter *s, size_t index)
@@ -180,13 +236,13 @@ static void circle(struct sorter *s, size_t index)
     str_free(&text);
 }
 
-/* The first need of the stage on top that is not placed yet; n: none. */
-static size_t next_need(struct sorter *s, const struct pl_stage *stage)
+/* The first need of stage i that is not placed yet; n: none. */
+static size_t next_need(struct sorter *s, size_t i)
 {
-    size_t i;
+    const struct pl_stage *stage = &s->stage[i];
 
-    for (i = 0; i < stage->n_needs; i++) {
-        size_t k = index_of(s, stage->needs[i]);
+    for (; s->next[i] < stage->n_needs; s->next[i]++) {
+        size_t k = index_of(s, stage->needs[s->next[i]]);
 
         if (k < s->n && s->mark[k] != 2)
             return k;
@@ -202,7 +258,7 @@ static bool place(struct sorter *s, size_t first)
     s->mark[first] = 1;
     while (s->n_path > 0) {
         size_t top = s->path[s->n_path - 1];
-        size_t need = next_need(s, &s->stage[top]);
+        size_t need = next_need(s, top);
 
         if (need == s->n) {
             s->mark[top] = 2;
@@ -226,11 +282,16 @@ static void sort_stages(struct pl_loader *l)
 
     s.mark = arena_alloc(l->arena, s.n);
     s.path = arena_array(l->arena, s.n, sizeof *s.path);
+    s.next = arena_array(l->arena, s.n, sizeof *s.next);
+    s.entry = arena_array(l->arena, s.n, sizeof *s.entry);
     s.out = arena_array(l->arena, s.n, sizeof *s.out);
-    if (!s.mark || !s.path || !s.out) {
+    if (!s.mark || !s.path || !s.next || !s.entry || !s.out) {
         l->d->nomem = true;
         return;
     }
+    for (i = 0; i < s.n; i++)
+        s.entry[i] = (struct entry){s.stage[i].id, i};
+    qsort(s.entry, s.n, sizeof *s.entry, by_id);
     for (i = 0; i < s.n; i++)
         if (s.mark[i] == 0 && !place(&s, i))
             return;
@@ -242,7 +303,8 @@ void pl_load_order(struct pl_loader *l)
     size_t written = l->c->n_stages, i;
 
     for (i = 0; i < written && !l->d->nomem; i++)
-        collect(l, i);
+        if (l->c->stages[i].home == l->c)
+            collect(l, i);
     if (!l->d->nomem)
         sort_stages(l);
 }

@@ -19,21 +19,25 @@ static struct pl_node *absolute(struct pl_loader *l,
 /* A scalar that is a path, made absolute. */
 static struct pl_node *absolute_path(struct pl_loader *l, struct pl_node *node)
 {
-    const char *path = pl_schema_path(node, l->arena), *text;
+    const char *path = pl_schema_path(node, l->arena);
     char cwd[PATH_BYTES], *joined;
     struct pl_node *out;
 
     if (!path)
         return NULL;
-    if (node->written || path[0] == '/' || strstr(path, "://") ||
-        !getcwd(cwd, sizeof cwd))
+    if (node->written || strstr(path, "://") ||
+        (path[0] != '/' && !getcwd(cwd, sizeof cwd)))
         return node;
-    joined = io_join(cwd, path);
-    text = joined ? arena_strdup(l->arena, joined) : NULL;
-    mem_free(joined);
-    out = text ? pl_node_scalar(l->arena, text, node->loc) : NULL;
-    if (out)
+    if (path[0] != '/') {
+        joined = io_join(cwd, path);
+        path = joined ? arena_strdup(l->arena, joined) : NULL;
+        mem_free(joined);
+    }
+    out = path ? pl_node_scalar(l->arena, path, node->loc) : NULL;
+    if (out) {
         out->quoted = true;
+        out->pending = node->pending;
+    }
     return out;
 }
 
@@ -96,13 +100,78 @@ static struct pl_node *absolute(struct pl_loader *l,
     return out && pl_node_finish(out, l->arena) ? out : NULL;
 }
 
+/* The field at path ("optimizer.type"), or NULL. */
+static const struct pl_field *
+field_at(struct pl_loader *l, const struct pl_schema *schema, const char *path)
+{
+    size_t len = strcspn(path, ".");
+    const char *key = arena_strndup(l->arena, path, len);
+    const struct pl_field *f =
+        key && schema ? pl_schema_field(schema, key) : NULL;
+
+    return f && path[len] ? field_at(l, f->sub, path + len + 1) : f;
+}
+
+/* A map of paths to values: a cell; or to lists of them: a matrix. */
+static struct pl_node *absolute_cells(struct pl_loader *l,
+                                      const struct pl_schema *schema,
+                                      struct pl_node *map, bool lists);
+
+static struct pl_node *absolute_items(struct pl_loader *l,
+                                      const struct pl_schema *schema,
+                                      const struct pl_field *f,
+                                      const struct pl_node *seq)
+{
+    struct pl_node *out = pl_node_seq(l->arena, seq->n, seq->loc);
+    size_t i;
+
+    for (i = 0; out && i < seq->n; i++) {
+        struct pl_node *v = f ? absolute_value(l, f, f->type, seq->items[i])
+                              : absolute_cells(l, schema, seq->items[i], false);
+
+        if (!v)
+            return NULL;
+        pl_node_push(out, v);
+    }
+    return out && pl_node_finish(out, l->arena) ? out : NULL;
+}
+
+static struct pl_node *absolute_cells(struct pl_loader *l,
+                                      const struct pl_schema *schema,
+                                      struct pl_node *map, bool lists)
+{
+    struct pl_node *out = pl_node_map(l->arena, map->n, map->loc);
+    size_t i;
+
+    for (i = 0; out && i < map->n; i++) {
+        const struct pl_pair *p = &map->pairs[i];
+        const struct pl_field *f = field_at(l, schema, p->key);
+        struct pl_node *v = p->value;
+
+        if (lists && v->kind == PL_SEQ)
+            v = absolute_items(l, schema, f, v);
+        else if (f)
+            v = absolute_value(l, f, f->type, v);
+        if (!v)
+            return NULL;
+        pl_node_add(out, p->key, p->key_loc, v);
+    }
+    return out && pl_node_finish(out, l->arena) ? out : NULL;
+}
+
 /* A stage with its merged `with`. */
 static struct pl_node *
 whole_stage(struct pl_loader *l, const struct pl_draft *s, struct pl_node *node)
 {
     struct pl_node *with = absolute(l, s->kind->with, s->with);
+    struct pl_node *matrix = pl_node_get(node, "matrix");
 
-    if (!with)
+    if (with && matrix) {
+        matrix = absolute_cells(l, s->kind->with, matrix, true);
+        node = matrix ? pl_node_set(l->arena, node, "matrix", s->loc, matrix)
+                      : NULL;
+    }
+    if (!with || !node)
         return NULL;
     return pl_node_set(l->arena, node, "with", s->loc, with);
 }
@@ -117,6 +186,8 @@ static struct pl_node *whole_map(struct pl_loader *l, const char *key,
         const struct pl_pair *p = &map->pairs[i];
         struct pl_node *v = strcmp(key, "stages") == 0
                                 ? whole_stage(l, &l->draft[i], p->value)
+                            : strcmp(key, "imports") == 0
+                                ? absolute_path(l, p->value)
                                 : absolute(l, &pl_dataset_schema, p->value);
 
         if (!v)
@@ -128,19 +199,20 @@ static struct pl_node *whole_map(struct pl_loader *l, const char *key,
 
 void pl_load_resolve(struct pl_loader *l)
 {
-    static const char *const keys[] = {"version",  "name",   "vars",
+    static const char *const keys[] = {"version",  "name",   "imports", "vars",
                                        "datasets", "models", "stages"};
     const struct pl_node *root = l->c->root;
-    struct pl_node *out = pl_node_map(l->arena, 6, root->loc);
+    struct pl_node *out = pl_node_map(l->arena, 7, root->loc);
     size_t i;
 
-    for (i = 0; out && i < 6; i++) {
+    for (i = 0; out && i < 7; i++) {
         struct pl_node *v = pl_node_get(root, keys[i]);
         struct pl_loc loc = v ? v->loc : root->loc;
 
         if (!v)
             continue;
-        if (strcmp(keys[i], "datasets") == 0 || strcmp(keys[i], "stages") == 0)
+        if (strcmp(keys[i], "datasets") == 0 ||
+            strcmp(keys[i], "stages") == 0 || strcmp(keys[i], "imports") == 0)
             v = whole_map(l, keys[i], v);
         if (v)
             pl_node_add(out, keys[i], loc, v);

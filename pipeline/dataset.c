@@ -164,6 +164,24 @@ static void add_place(struct err *err, const struct pl_node *node)
                node->loc.col);
 }
 
+/* The user knows a file by its name, not by where the cache keeps it. */
+static void show_names(struct err *err, const struct pl_fetched *files)
+{
+    char tail[sizeof err->msg];
+    size_t i;
+
+    for (i = 0; files && i < files->n; i++) {
+        const struct pl_fetched_file *f = &files->file[i];
+        char *at = strstr(err->msg, f->path);
+
+        if (!at || !f->name)
+            continue;
+        (void)snprintf(tail, sizeof tail, "%s", at + strlen(f->path));
+        (void)snprintf(at, sizeof err->msg - (size_t)(at - err->msg), "%s%s",
+                       f->name, tail);
+    }
+}
+
 int pl_dataset_open(struct pl_sets *out, const struct pl_dataset *ds,
                     const struct pl_fetched *files, struct err *err)
 {
@@ -181,6 +199,8 @@ int pl_dataset_open(struct pl_sets *out, const struct pl_dataset *ds,
     if (rc == 0)
         rc = split(out, ds, err);
     if (rc != 0) {
+        if (err)
+            show_names(err, files);
         add_place(err, ds->node);
         pl_sets_close(out);
     }

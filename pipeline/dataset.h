@@ -52,6 +52,8 @@ extern const struct pl_schema pl_dataset_schema;
 /* Checks that go past the table: the files a type needs, what applies to it. */
 void pl_dataset_check(const struct pl_dataset *ds, struct pl_diag *d);
 bool pl_dataset_needs_fetch(const struct pl_dataset *ds);
+/* Whether there will be a test set. */
+bool pl_dataset_has_test(const struct pl_dataset *ds);
 
 /* The opened sets; validation is NULL without a split, test NULL when the
  * config has none. */

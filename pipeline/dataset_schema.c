@@ -315,3 +315,16 @@ void pl_dataset_check(const struct pl_dataset *ds, struct pl_diag *d)
     else
         check_files(ds, d);
 }
+
+bool pl_dataset_has_test(const struct pl_dataset *ds)
+{
+    const struct pl_data_file *f = ds->files.items;
+    size_t i;
+
+    if (ds->type == PL_DATA_SYNTHETIC)
+        return ds->n_test > 0;
+    for (i = 0; i < ds->files.n; i++)
+        if (strncmp(f[i].role, "test", 4) == 0)
+            return true;
+    return false;
+}

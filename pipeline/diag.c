@@ -33,6 +33,13 @@ static const char *formatted(struct pl_diag *d, const char *fmt, va_list ap)
     return text;
 }
 
+/* Whether what stands at loc may be shown; what the command line says may. */
+static bool may_quote(const struct pl_diag *d, const struct pl_loc *loc)
+{
+    return !d->quotable || !loc->file || loc->file == d->quotable ||
+           !loc->file->dir;
+}
+
 void pl_diag_error(struct pl_diag *d, struct pl_loc loc, const char *fmt, ...)
 {
     const char *msg;
@@ -47,6 +54,9 @@ void pl_diag_error(struct pl_diag *d, struct pl_loc loc, const char *fmt, ...)
     va_start(ap, fmt);
     msg = formatted(d, fmt, ap);
     va_end(ap);
+    if (msg && !may_quote(d, &loc))
+        msg = "a mistake, or what an untrusted file may not ask for; it is "
+              "not quoted, since such a file reads this one";
     for (i = 0; msg && i < d->n; i++)
         if (same_place(&d->item[i].loc, &loc) &&
             strcmp(d->item[i].msg, msg) == 0)
@@ -55,7 +65,7 @@ void pl_diag_error(struct pl_diag *d, struct pl_loc loc, const char *fmt, ...)
     if (!msg)
         return;
     d->item[d->n++] = (struct pl_diag_item){loc, msg, NULL};
-    d->kept = true;
+    d->kept = may_quote(d, &loc);
 }
 
 void pl_diag_help(struct pl_diag *d, const char *fmt, ...)
@@ -142,7 +152,7 @@ void pl_diag_suggest(struct pl_diag *d, const char *word,
     struct str s = {0};
     size_t i;
 
-    if (!d->kept || n == 0)
+    if (!d->kept || n == 0 || (d->quotable && d->others))
         return;
     near = pl_nearest(word, names, n);
     if (near) {
@@ -268,8 +278,8 @@ static void add_help(const char *help, struct str *out)
     }
 }
 
-static void add_item(const struct pl_diag_item *item, struct str *out,
-                     const struct colours *c)
+static void add_item(const struct pl_diag_item *item, bool quote,
+                     struct str *out, const struct colours *c)
 {
     const struct pl_loc *loc = &item->loc;
 
@@ -281,7 +291,7 @@ static void add_item(const struct pl_diag_item *item, struct str *out,
     str_addf(out, "%s%serror:%s ", c->off, c->red, c->off);
     add_text(out, item->msg, strlen(item->msg));
     str_addc(out, '\n');
-    if (loc->file)
+    if (loc->file && quote)
         add_place(loc, out, c);
     add_help(item->help, out);
 }
@@ -320,7 +330,8 @@ void pl_diag_print(const struct pl_diag *d, struct str *out, bool colour)
 
     sort_items(d, order);
     for (i = 0; i < d->n; i++)
-        add_item(&d->item[order[i]], out, colour ? &ansi : &plain);
+        add_item(&d->item[order[i]], may_quote(d, &d->item[order[i]].loc), out,
+                 colour ? &ansi : &plain);
     if (d->errors == 0)
         return;
     str_addf(out, "%zu error%s", d->errors, d->errors == 1 ? "" : "s");

@@ -25,6 +25,9 @@ struct pl_diag {
     size_t errors; /* all errors seen */
     bool kept;     /* the last error is the last item: help may be added */
     bool nomem;    /* out of memory happened: the list may be incomplete */
+    const struct pl_file *quotable; /* the one file whose texts may be shown;
+                                       NULL: all */
+    bool others; /* other files were read: names may be theirs */
 };
 
 /* The same message for the same place is kept and counted once. */

@@ -6,7 +6,9 @@
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "nn/base/str.h"
+#include "pipeline/csv_column.h"
 #include "pipeline/diag.h"
+#include "pipeline/expect_tensor.h"
 #include "pipeline/scalar.h"
 
 static const char *const symbol[] = {
@@ -19,22 +21,61 @@ static const char *const symbol[] = {
     [PL_REL_CLOSE_TO] = "close to",
 };
 
-static void describe(struct str *s, const struct pl_expect *e)
+static const char *const order_words[] = {
+    [PL_INCREASING] = "increasing",
+    [PL_DECREASING] = "decreasing",
+    [PL_NOT_DECREASING] = "not decreasing",
+    [PL_NOT_INCREASING] = "not increasing",
+};
+
+/* "test.accuracy", "last loss of curve.csv" */
+static void add_subject(struct str *s, const struct pl_expect *e)
+{
+    if (e->metric || e->value)
+        str_add(s, e->metric ? e->metric : e->value);
+    else if (e->column)
+        str_addf(s, "%s%s of %s", e->relation == PL_REL_ORDER ? "" : "last ",
+                 e->column, e->file);
+    else
+        str_add(s, e->file ? e->file : "");
+}
+
+static void add_bound(struct str *s, const struct pl_expect *e)
+{
+    size_t i;
+
+    if (e->n_bounds == 0) {
+        scalar_add(s, e->bound);
+        return;
+    }
+    str_addc(s, '[');
+    for (i = 0; i < e->n_bounds && i < 4; i++) {
+        str_add(s, i ? ", " : "");
+        scalar_add(s, e->bounds[i]);
+    }
+    str_add(s, i < e->n_bounds ? ", ...]" : "]");
+}
+
+void pl_expect_text(struct str *s, const struct pl_expect *e)
 {
     if (e->manual) {
         str_add(s, e->text ? e->text : "graded by a person");
         return;
     }
-    str_add(s, e->metric ? e->metric : e->file ? e->file : "");
+    add_subject(s, e);
     if (e->relation == PL_REL_EXISTS) {
         str_add(s, " exists");
+        return;
+    }
+    if (e->relation == PL_REL_ORDER) {
+        str_addf(s, " is %s", order_words[e->order]);
         return;
     }
     str_addf(s, " %s ", symbol[e->relation]);
     if (e->relation == PL_REL_CLOSE_TO)
         str_add(s, e->other);
     else
-        scalar_add(s, e->bound);
+        add_bound(s, e);
     if (e->relation == PL_REL_CLOSE || e->relation == PL_REL_CLOSE_TO) {
         str_add(s, " (atol ");
         scalar_add(s, e->atol);
@@ -62,12 +103,14 @@ static bool holds(const struct pl_expect *e, double a, double b)
         return fabs(a - b) <= e->atol + e->rtol * fabs(b);
     case PL_REL_EXISTS:
         return isfinite(a);
+    case PL_REL_ORDER:
+        break; /* a matter of many numbers */
     }
     return false;
 }
 
-/* Says that there is no such metric, and which are near. */
-static void add_missing(struct str *s, const char *name,
+/* Says that there is no such metric or value, and which are near. */
+static void add_missing(struct str *s, const char *what, const char *name,
                         const struct pl_metrics *m)
 {
     const char **names = mem_array(m->n + 1, sizeof *names);
@@ -78,7 +121,7 @@ static void add_missing(struct str *s, const char *name,
         names[i] = m->item[i].name;
     if (names)
         near = pl_nearest(name, names, m->n);
-    str_addf(s, "there is no metric '%s'", name);
+    str_addf(s, "there is no %s '%s'", what, name);
     if (near)
         str_addf(s, "; did you mean '%s'?", near);
     else
@@ -90,13 +133,13 @@ static void add_missing(struct str *s, const char *name,
 }
 
 /* The value of name, shown in s; false if there is none that counts. */
-static bool take(double *out, struct str *s, const char *name,
+static bool take(double *out, struct str *s, const char *what, const char *name,
                  const struct pl_metrics *m)
 {
     const double *v = pl_metrics_get(m, name);
 
     if (!v) {
-        add_missing(s, name, m);
+        add_missing(s, what, name, m);
         return false;
     }
     *out = *v;
@@ -107,19 +150,118 @@ static bool take(double *out, struct str *s, const char *name,
     return isfinite(*v);
 }
 
-static bool assess_metric(struct str *measured, const struct pl_expect *e,
-                          const struct pl_metrics *m)
+/* A metric or a value, against a bound or another one. */
+static bool assess_number(struct str *measured, const struct pl_expect *e,
+                          const struct pl_judged *of)
 {
+    static const struct pl_metrics none;
+    const struct pl_metrics *m = of->metrics;
+    const char *what = "metric";
     double a, b = e->bound;
 
-    if (!take(&a, measured, e->metric, m))
+    if (e->value) {
+        m = of->values ? of->values : &none;
+        what = "value";
+        if (pl_expect_is_tensor(m, e->value))
+            return pl_expect_tensor(measured, e, m, holds);
+    }
+    if (e->n_bounds) {
+        str_addf(measured, "no tensor '%s' beside %zu numbers", e->value,
+                 e->n_bounds);
+        return false;
+    }
+    if (!take(&a, measured, what, e->value ? e->value : e->metric, m))
         return false;
     if (e->relation == PL_REL_CLOSE_TO) {
         str_add(measured, " and ");
-        if (!take(&b, measured, e->other, m))
+        if (!take(&b, measured, what, e->other, m))
             return false;
     }
     return holds(e, a, b);
+}
+
+/* --- columns --- */
+
+static bool in_order(enum pl_order order, double a, double b)
+{
+    switch (order) {
+    case PL_INCREASING:
+        return a < b;
+    case PL_DECREASING:
+        return a > b;
+    case PL_NOT_DECREASING:
+        return a <= b;
+    case PL_NOT_INCREASING:
+        return a >= b;
+    }
+    return false;
+}
+
+/* Each number beside the next; the first two that are out of order are
+ * shown. */
+static bool assess_order(struct str *measured, enum pl_order order,
+                         const double *v, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i + 1 < n; i++)
+        if (!in_order(order, v[i], v[i + 1]))
+            break;
+    if (n < 2) {
+        str_addf(measured, "%zu number%s: no order", n, n == 1 ? "" : "s");
+        return false;
+    }
+    if (i + 1 == n) {
+        str_addf(measured, "%zu numbers", n);
+        return true;
+    }
+    scalar_add(measured, v[i]);
+    str_add(measured, " before ");
+    scalar_add(measured, v[i + 1]);
+    str_addf(measured, " (numbers %zu and %zu of %zu)", i + 1, i + 2, n);
+    return false;
+}
+
+/* The last number of a column against a bound or a metric. */
+static bool assess_last(struct str *measured, const struct pl_expect *e,
+                        const struct pl_judged *of, const double *v, size_t n)
+{
+    double b = e->bound;
+
+    if (n == 0) {
+        str_add(measured, "the column is empty");
+        return false;
+    }
+    scalar_add(measured, v[n - 1]);
+    if (e->relation == PL_REL_CLOSE_TO) {
+        str_add(measured, " and ");
+        if (!take(&b, measured, "metric", e->other, of->metrics))
+            return false;
+    }
+    return holds(e, v[n - 1], b);
+}
+
+static bool assess_column(struct str *measured, const struct pl_expect *e,
+                          const struct pl_judged *of)
+{
+    char *path = io_join(of->dir, e->file);
+    struct err err = {0};
+    double *v = NULL;
+    size_t n = 0;
+    bool ok = false;
+    int rc = path ? pl_csv_column(&v, &n, path, e->column, &err) : ERR_NOMEM;
+
+    if (rc == ERR_NOMEM)
+        measured->failed = true;
+    else if (rc != 0)
+        str_add(measured, err.msg);
+    else if (e->relation == PL_REL_ORDER)
+        ok = assess_order(measured, e->order, v, n);
+    else
+        ok = assess_last(measured, e, of, v, n);
+    mem_free(v);
+    mem_free(path);
+    return ok;
 }
 
 static bool assess_file(struct str *measured, const struct pl_expect *e,
@@ -150,10 +292,12 @@ static enum pl_outcome assess(struct str *measured, const struct pl_expect *e,
         str_add(measured, "the stage did not end");
         return PL_FAILED;
     }
-    if (e->file)
+    if (e->column)
+        ok = assess_column(measured, e, of);
+    else if (e->file)
         ok = assess_file(measured, e, of->dir);
     else
-        ok = assess_metric(measured, e, of->metrics);
+        ok = assess_number(measured, e, of);
     return ok ? PL_PASSED : PL_FAILED;
 }
 
@@ -165,10 +309,11 @@ int pl_expect_assess(struct pl_verdict *v, const struct pl_expect *e,
 
     memset(v, 0, sizeof *v);
     str_add(&measured, "");
-    describe(&text, e);
+    pl_expect_text(&text, e);
     v->outcome = assess(&measured, e, of);
     v->stage = of->stage;
     v->why = e->why;
+    v->visibility = e->visibility ? e->visibility : "visible";
     v->of = e->points;
     v->points = v->outcome == PL_PASSED ? e->points : 0;
     if (!text.failed && !measured.failed) {

@@ -13,12 +13,17 @@ struct pl_judged {
     const char *dir;                  /* its folder */
     const char *device;               /* what it ran on: "cpu", "cuda" */
     const struct pl_metrics *metrics; /* NULL: the stage is not whole */
+    const struct pl_metrics *values;  /* of values.json; NULL: there are none */
 };
 
-/* Fills *v; texts come from arena. A metric that is missing, null or not
- * finite satisfies nothing. close: |a - b| <= atol + rtol * |b|. */
+/* Fills *v; texts come from arena. A number that is missing, null or not
+ * finite satisfies nothing. close: |a - b| <= atol + rtol * |b|. Of a column
+ * the last number counts, for `order` each beside the next: two or more. */
 int pl_expect_assess(struct pl_verdict *v, const struct pl_expect *e,
                      const struct pl_judged *of, struct arena *arena,
                      struct err *err);
+
+/* Appends an expectation as it is shown: "test.accuracy > 0.97". */
+void pl_expect_text(struct str *s, const struct pl_expect *e);
 
 #endif

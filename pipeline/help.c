@@ -39,10 +39,14 @@ static void add_type(struct str *out, const struct pl_field *f)
             str_addf(out, "%s%s", i ? " | " : "", f->choices[i]);
         return;
     }
+    if (f->type == PL_T_NODE && f->example && strchr("{[", f->example[0])) {
+        str_add(out, f->example[0] == '{' ? "a map" : "a list");
+        return;
+    }
     if ((size_t)f->type < sizeof type_name / sizeof *type_name &&
         type_name[f->type])
         str_add(out, type_name[f->type]);
-    if (f->min == 0 && f->max == 0)
+    if (f->min >= f->max) /* no bounds, or one value: the example has it */
         return;
     str_add(out, f->flags & PL_F_OPEN_MIN ? ", above " : ", from ");
     scalar_add(out, f->min);
@@ -171,6 +175,7 @@ static void look_everywhere(struct search *s)
         str_free(&at);
         remember(s, pl_stage_kinds[i]->name);
     }
+    look_in(s, "", &pl_top_schema);
     look_in(s, "stages.NAME.", &pl_stage_schema);
     look_in(s, "stages.NAME.expect.", &pl_expect_schema);
     look_in(s, "datasets.NAME.", &pl_dataset_schema);

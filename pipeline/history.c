@@ -167,3 +167,18 @@ done:
     str_free(&to);
     return rc;
 }
+
+int pl_history_resolved(int n, const char *out, const char *text,
+                        struct err *err)
+{
+    struct str path = {0};
+    int rc;
+
+    str_addf(&path, "%s/.runs/%d/resolved.yaml", out, n);
+    if (path.failed)
+        rc = err_set(err, ERR_NOMEM, "out of memory keeping resolved.yaml");
+    else
+        rc = io_write_file(path.text, text, strlen(text), err);
+    str_free(&path);
+    return rc;
+}

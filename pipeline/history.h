@@ -14,6 +14,10 @@ enum { PL_HISTORY_KEPT = 10 };
 int pl_history_move(int *n, const char *out, const char *stage,
                     struct err *err);
 
+/* Makes resolved.yaml of run n what it was when that run was made. */
+int pl_history_resolved(int n, const char *out, const char *text,
+                        struct err *err);
+
 /* Removes the temporaries of io.h below dir. */
 int pl_clear_temps(const char *dir, struct err *err);
 

@@ -4,10 +4,13 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "nn/base/pool.h"
 #include "pipeline/config.h"
+#include "pipeline/facts.h"
 #include "pipeline/hash.h"
 #include "pipeline/record.h"
 #include "pipeline/stage.h"
+#include "pipeline/url.h"
 #include "pipeline/yaml.h"
 
 enum { SHOWN_MAX = 40 }; /* of a value in a reason, in bytes */
@@ -29,6 +32,21 @@ static bool reserve(struct pl_inputs *in)
     return true;
 }
 
+/* A password is no input, and has no business in a record. */
+static const char *without_password(struct arena *arena, const char *value)
+{
+    struct str s = {0};
+    const char *out = NULL;
+
+    if (!strstr(value, "://"))
+        return arena_strdup(arena, value);
+    pl_url_mask(&s, value);
+    if (!s.failed)
+        out = arena_strdup(arena, s.text);
+    str_free(&s);
+    return out;
+}
+
 void pl_inputs_add(struct pl_inputs *in, const char *key, const char *value)
 {
     struct pl_input *p;
@@ -39,7 +57,7 @@ void pl_inputs_add(struct pl_inputs *in, const char *key, const char *value)
     }
     p = &in->item[in->n];
     p->key = arena_strdup(in->arena, key);
-    p->value = arena_strdup(in->arena, value);
+    p->value = without_password(in->arena, value);
     if (p->key && p->value)
         in->n++;
     else
@@ -248,6 +266,23 @@ int pl_inputs_collect(struct pl_inputs *in, const struct pl_config *c,
     return 0;
 }
 
+int pl_inputs_machine(struct pl_inputs *in, const struct pl_opts *opts,
+                      struct err *err)
+{
+    int cores = pool_cores();
+    char cpu[PL_HOST_LEN];
+
+    pl_cpu_name(cpu);
+    pl_inputs_add(in, "machine.cpu", cpu);
+    pl_inputs_add(in, "machine.threads",
+                  arena_printf(in->arena, "%d of %d",
+                               opts->threads ? opts->threads : cores, cores));
+    pl_inputs_add(in, "machine.device", opts->device ? opts->device : "auto");
+    if (in->failed)
+        return err_set(err, ERR_NOMEM, "out of memory for the machine's facts");
+    return 0;
+}
+
 int pl_inputs_hash(char hex[65], const struct pl_inputs *in, struct err *err)
 {
     struct str s = {0};
@@ -290,20 +325,22 @@ bool pl_inputs_grown(const struct pl_inputs *was, const struct pl_inputs *now,
     return more;
 }
 
-/* A value, cut where it is long, between characters. */
+/* A value on one line, cut where it is long, between characters. */
 static void add_shown(struct str *out, const char *value)
 {
-    size_t len = strlen(value);
+    size_t len = strlen(value), most = len, i;
 
-    if (len <= SHOWN_MAX) {
-        str_add(out, len ? value : "''");
-        return;
+    if (len > SHOWN_MAX) {
+        most = SHOWN_MAX;
+        while (most > 0 && ((unsigned char)value[most] & 0xc0) == 0x80)
+            most--;
     }
-    len = SHOWN_MAX;
-    while (len > 0 && ((unsigned char)value[len] & 0xc0) == 0x80)
-        len--;
-    str_addn(out, value, len);
-    str_add(out, "...");
+    for (i = 0; i < most; i++)
+        str_addn(out, value[i] == '\n' ? " " : value + i, 1);
+    if (most < len)
+        str_add(out, "...");
+    else if (len == 0)
+        str_add(out, "''");
 }
 
 static void add_change(struct str *out, const char *key, const char *was,

@@ -36,6 +36,12 @@ const char *pl_inputs_get(const struct pl_inputs *in, const char *key);
 int pl_inputs_collect(struct pl_inputs *in, const struct pl_config *c,
                       const struct pl_stage *s, struct err *err);
 
+/* What the times of a stage that measures hang on besides: the processor, how
+ * much of it is used, the device asked for. */
+struct pl_opts;
+int pl_inputs_machine(struct pl_inputs *in, const struct pl_opts *opts,
+                      struct err *err);
+
 /* The SHA-256 of the list. */
 int pl_inputs_hash(char hex[65], const struct pl_inputs *in, struct err *err);
 

@@ -1,42 +1,9 @@
 #include "pipeline/interp.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "nn/base/str.h"
-#include "pipeline/utf8.h"
-
-enum {
-    MAX_CHAIN = 64,       /* variables that refer one to the next */
-    MAX_BYTES = 16 << 20, /* of all texts that references make */
-};
-
-enum state { NEW, BUSY, DONE };
-
-struct var {
-    enum state state;
-    struct pl_node *node; /* DONE: resolved; NULL: it had an error */
-};
-
-struct interp {
-    struct arena *arena;
-    struct pl_diag *d;
-    const struct pl_node *vars; /* as written; empty: there are none */
-    bool vars_bad;              /* vars is no map: an error is told elsewhere */
-    struct var *var;            /* one for each pair of vars */
-    size_t chain[MAX_CHAIN];    /* the variables that are BUSY */
-    size_t n_chain;
-    size_t bytes; /* of the texts made so far */
-};
-
-/* A reference in a text: from `${` to behind `}`. */
-struct ref {
-    const struct pl_node *in;
-    const char *begin, *end; /* in in->text */
-    const char *name;        /* between the braces, in the arena */
-};
-
-static struct pl_node *resolve(struct interp *x, struct pl_node *node);
+#include "pipeline/interp_parts.h"
 
 static struct pl_node *no_memory(struct interp *x)
 {
@@ -44,229 +11,20 @@ static struct pl_node *no_memory(struct interp *x)
     return NULL;
 }
 
-/* --- places and errors --- */
-
-static int characters(const char *p, const char *end)
-{
-    int n = 0;
-
-    for (; p < end; p++)
-        n += ((unsigned char)*p & 0xc0) != 0x80;
-    return n;
-}
-
-/* Where a reference stands, if the text stands in one line as it is. */
-static struct pl_loc ref_loc(const struct ref *r)
-{
-    const char *text = r->in->text;
-    struct pl_loc loc = r->in->loc;
-    int quotes = r->in->quoted ? 2 : 0;
-
-    if (loc.len != characters(text, text + r->in->len) + quotes)
-        return loc;
-    loc.col += characters(text, r->begin) + quotes / 2;
-    loc.len = characters(r->begin, r->end);
-    return loc;
-}
-
-static void suggest_vars(struct interp *x, const struct pl_node *map,
-                         const char *word, const char *what)
-{
-    const char **names = arena_array(x->arena, map->n, sizeof *names);
-    struct str s = {0};
-    size_t i;
-
-    if (!names) {
-        (void)no_memory(x);
-        return;
-    }
-    for (i = 0; i < map->n; i++) {
-        names[i] = map->pairs[i].key;
-        if (i < 12)
-            str_addf(&s, "%s%s", i ? ", " : "", names[i]);
-    }
-    if (pl_nearest(word, names, map->n) || map->n == 0 || map->n > 12)
-        pl_diag_suggest(x->d, word, names, map->n);
-    else if (!s.failed)
-        pl_diag_help(x->d, "%s has: %s", what, s.text);
-    else
-        (void)no_memory(x);
-    str_free(&s);
-}
-
-static void cycle(struct interp *x, const struct ref *r, size_t index)
-{
-    struct str s = {0};
-    size_t i = 0;
-
-    while (x->chain[i] != index)
-        i++;
-    for (; i < x->n_chain; i++)
-        str_addf(&s, "%s -> ", x->vars->pairs[x->chain[i]].key);
-    str_add(&s, x->vars->pairs[index].key);
-    if (s.failed)
-        (void)no_memory(x);
-    else
-        pl_diag_error(x->d, ref_loc(r),
-                      "vars refer to each other in a "
-                      "circle: %s",
-                      s.text);
-    str_free(&s);
-}
-
-/* --- what a reference stands for --- */
-
-/* The variable number index, resolved; NULL after an error. */
-static struct pl_node *var_node(struct interp *x, const struct ref *r,
-                                size_t index)
-{
-    struct var *v = &x->var[index];
-
-    if (v->state == BUSY) {
-        if (r)
-            cycle(x, r, index);
-        return NULL;
-    }
-    if (v->state == DONE)
-        return v->node;
-    if (x->n_chain == MAX_CHAIN) {
-        if (r)
-            pl_diag_error(x->d, ref_loc(r),
-                          "more than %d vars refer one to the next", MAX_CHAIN);
-        return NULL;
-    }
-    v->state = BUSY;
-    x->chain[x->n_chain++] = index;
-    v->node = resolve(x, x->vars->pairs[index].value);
-    x->n_chain--;
-    v->state = DONE;
-    return v->node;
-}
-
-/* The node at path ("a.b") in vars; NULL after an error. */
-static struct pl_node *find_var(struct interp *x, const struct ref *r,
-                                const char *path)
-{
-    const char *what = "vars";
-    struct pl_node *node = NULL;
-    const struct pl_node *map = x->vars;
-
-    for (;;) {
-        size_t len = strcspn(path, ".");
-        const char *name = arena_strndup(x->arena, path, len);
-        const struct pl_pair *p = name ? pl_node_pair(map, name) : NULL;
-
-        if (!name)
-            return no_memory(x);
-        if (!p && x->vars_bad)
-            return NULL;
-        if (!p) {
-            pl_diag_error(x->d, ref_loc(r), "${%s} is not defined", r->name);
-            if (map->kind == PL_MAP && map->n > 0)
-                suggest_vars(x, map, name, what);
-            else if (map == x->vars)
-                pl_diag_help(x->d, "the file has no vars");
-            return NULL;
-        }
-        node = map == x->vars ? var_node(x, r, (size_t)(p - map->pairs))
-                              : p->value;
-        if (!node || path[len] == '\0')
-            return node;
-        what = "it";
-        map = node;
-        path += len + 1;
-    }
-}
-
-static bool is_text(const char *s)
-{
-    size_t n = strlen(s);
-
-    while (n > 0) {
-        uint32_t cp;
-        size_t len = utf8_decode(s, n, &cp);
-
-        if (len == 0 || (cp < ' ' && cp != '\t' && cp != '\n') || cp == 0x7f)
-            return false;
-        s += len;
-        n -= len;
-    }
-    return true;
-}
-
-/* The value of an environment variable: "X" or "X:-default". */
-static struct pl_node *find_env(struct interp *x, const struct ref *r,
-                                const char *spec)
-{
-    const char *dash = strstr(spec, ":-"), *value;
-    char *name = dash ? arena_strndup(x->arena, spec, (size_t)(dash - spec))
-                      : arena_strdup(x->arena, spec);
-    char *copy;
-    struct pl_node *node;
-
-    if (!name)
-        return no_memory(x);
-    value = getenv(name);
-    if (dash && (!value || !*value))
-        value = dash + 2;
-    if (!value || !*name) {
-        pl_diag_error(x->d, ref_loc(r), "the environment has no variable '%s'",
-                      name);
-        pl_diag_help(x->d, "${env.%s:-default} gives it a default",
-                     *name ? name : "X");
-        return NULL;
-    }
-    if (!is_text(value)) {
-        pl_diag_error(x->d, ref_loc(r),
-                      "the environment's variable '%s' is no text", name);
-        return NULL;
-    }
-    copy = arena_strdup(x->arena, value);
-    node = copy ? pl_node_scalar(x->arena, copy, r->in->loc) : NULL;
-    if (!node)
-        return no_memory(x);
-    node->written = r->in->text;
-    return node;
-}
-
-static struct pl_node *find(struct interp *x, const struct ref *r)
-{
-    static const char *const spaces[] = {"vars", "env"};
-    size_t len = strcspn(r->name, ".");
-
-    if (strncmp(r->name, "vars.", 5) == 0)
-        return find_var(x, r, r->name + 5);
-    if (strncmp(r->name, "env.", 4) == 0)
-        return find_env(x, r, r->name + 4);
-    if (strncmp(r->name, "stages.", 7) == 0 ||
-        strncmp(r->name, "matrix.", 7) == 0) {
-        pl_diag_error(x->d, ref_loc(r),
-                      "${%.*s...} is not supported by this version", (int)len,
-                      r->name);
-        return NULL;
-    }
-    pl_diag_error(x->d, ref_loc(r), "${%s} is not defined", r->name);
-    if (pl_node_pair(x->vars, r->name))
-        pl_diag_help(x->d, "did you mean '${vars.%s}'?", r->name);
-    else
-        pl_diag_suggest(x->d, r->name, spaces, 2);
-    return NULL;
-}
-
 /* --- texts --- */
 
 /* The next reference at or after p; false: there is none, or it has no end
  * (an error: *p is NULL). Text before it goes to out, if that is not NULL,
- * with `$${` as `${`. */
+ * with `$${` as `${`, or as it is where raw says so. */
 static bool next_ref(struct interp *x, struct ref *r, const char **p,
-                     struct str *out)
+                     struct str *out, bool raw)
 {
     const char *s = *p, *end;
 
     for (; *s; s++) {
         if (strncmp(s, "$${", 3) == 0) {
             if (out)
-                str_add(out, "${");
+                str_add(out, raw ? "$${" : "${");
             s += 2;
         } else if (strncmp(s, "${", 2) == 0) {
             break;
@@ -281,7 +39,7 @@ static bool next_ref(struct interp *x, struct ref *r, const char **p,
     r->begin = s;
     r->end = end ? end + 1 : s + strlen(s);
     if (!end) {
-        pl_diag_error(x->d, ref_loc(r), "'${' has no '}' behind it");
+        pl_diag_error(x->d, pl_interp_loc(r), "'${' has no '}' behind it");
         pl_diag_help(x->d, "for a literal ${ write $${");
         *p = NULL;
         return false;
@@ -296,59 +54,113 @@ static bool next_ref(struct interp *x, struct ref *r, const char **p,
     return true;
 }
 
-/* Adds the text that a reference stands for; false after an error. */
-static bool add_ref(struct interp *x, const struct ref *r, struct str *out,
-                    bool *secret)
+/* Adds text with `${` as `$${`. */
+static void add_escaped(struct str *out, const char *text)
 {
-    const struct pl_node *node = find(x, r);
+    for (; *text; text++) {
+        if (text[0] == '$' && text[1] == '{')
+            str_addc(out, '$');
+        str_addc(out, *text);
+    }
+}
+
+/* What the texts that go into one scalar make of it. */
+struct composed {
+    struct str text;
+    bool pending; /* keeps ${matrix...}, and so all else as written */
+    bool secret;  /* not to be shown: `written` is */
+    const char *stage;
+};
+
+static bool add_value(struct interp *x, const struct ref *r,
+                      const struct pl_node *node, struct composed *c)
+{
     char words[80];
 
-    if (!node)
-        return false;
     if (node->kind != PL_SCALAR) {
-        pl_diag_error(x->d, ref_loc(r),
+        pl_diag_error(x->d, pl_interp_loc(r),
                       "${%s} is %s and cannot stand inside of a text", r->name,
                       pl_node_words(node, words));
         return false;
     }
-    *secret = *secret || node->written;
-    str_add(out, node->text);
-    x->bytes += node->len;
-    if (x->bytes > MAX_BYTES) {
-        pl_diag_error(x->d, ref_loc(r),
-                      "references make texts of more than %d MiB",
-                      MAX_BYTES >> 20);
+    if (node->stage && c->stage && strcmp(node->stage, c->stage) != 0) {
+        pl_diag_error(x->d, pl_interp_loc(r),
+                      "a path has the folder of one stage, not of two");
         return false;
     }
-    return true;
+    c->secret = c->secret || node->written ||
+                (x->scope->untrusted && node->loc.file &&
+                 node->loc.file != x->scope->untrusted);
+    c->stage = node->stage ? node->stage : c->stage;
+    if (c->pending)
+        add_escaped(&c->text, node->text);
+    else
+        str_add(&c->text, node->text);
+    x->bytes += node->len;
+    if (x->bytes <= PL_MAX_REF_BYTES)
+        return true;
+    pl_diag_error(x->d, pl_interp_loc(r),
+                  "references make texts of more than %d MiB",
+                  PL_MAX_REF_BYTES >> 20);
+    return false;
+}
+
+/* Adds the text that a reference stands for; false after an error. */
+static bool add_ref(struct interp *x, const struct ref *r, struct composed *c)
+{
+    const struct pl_node *node;
+
+    if (c->pending && strncmp(r->name, "matrix.", 7) == 0) {
+        str_addn(&c->text, r->begin, (size_t)(r->end - r->begin));
+        return pl_interp_in_matrix(x, r);
+    }
+    node = pl_interp_find(x, r);
+    return node && add_value(x, r, node, c);
 }
 
 /* A text with references in it as a new scalar. */
-static struct pl_node *compose(struct interp *x, struct pl_node *node)
+static struct pl_node *compose(struct interp *x, struct pl_node *node,
+                               bool pending)
 {
     struct ref r = {.in = node};
-    struct str s = {0};
+    struct composed c = {.pending = pending, .stage = node->stage};
     const char *p = node->text, *text;
-    bool secret = false, found = false, good = true;
+    bool found = false, good = true;
     struct pl_node *out = NULL;
 
-    str_add(&s, "");
-    while (good && next_ref(x, &r, &p, &s)) {
+    str_add(&c.text, "");
+    while (good && next_ref(x, &r, &p, &c.text, pending)) {
         found = true;
-        good = add_ref(x, &r, &s, &secret);
+        good = add_ref(x, &r, &c);
     }
-    if (good && p && !s.failed) {
-        text = arena_strdup(x->arena, s.text);
+    if (good && p && !c.text.failed) {
+        text = arena_strdup(x->arena, c.text.text);
         out = text ? pl_node_scalar(x->arena, text, node->loc) : NULL;
     }
     if (out) {
-        out->quoted = node->quoted && !found;
-        out->written = secret ? node->text : NULL;
+        out->quoted = node->quoted && (pending || !found);
+        out->written = node->written ? node->written
+                       : c.secret    ? node->text
+                                     : NULL;
+        out->pending = pending;
+        out->stage = c.stage;
     } else if (good && p) {
         (void)no_memory(x);
     }
-    str_free(&s);
+    str_free(&c.text);
     return out;
+}
+
+/* True if text holds a ${matrix...}. */
+static bool has_matrix_ref(const char *text)
+{
+    for (; *text; text++) {
+        if (strncmp(text, "$${", 3) == 0)
+            text += 2;
+        else if (strncmp(text, "${matrix.", 9) == 0)
+            return true;
+    }
+    return false;
 }
 
 static struct pl_node *resolve_scalar(struct interp *x, struct pl_node *node)
@@ -356,15 +168,17 @@ static struct pl_node *resolve_scalar(struct interp *x, struct pl_node *node)
     struct ref r = {.in = node};
     const char *p = node->text;
 
-    if (!strstr(node->text, "${"))
+    if (x->cell ? !node->pending : !strstr(node->text, "${"))
         return node;
+    if (!x->cell && x->matrix && has_matrix_ref(node->text))
+        return compose(x, node, true);
     if (strncmp(p, "${", 2) == 0) {
-        if (!next_ref(x, &r, &p, NULL))
+        if (!next_ref(x, &r, &p, NULL, false))
             return NULL;
         if (*p == '\0')
-            return find(x, &r);
+            return pl_interp_find(x, &r);
     }
-    return compose(x, node);
+    return compose(x, node, false);
 }
 
 /* --- trees --- */
@@ -381,8 +195,11 @@ static struct pl_node *bad_node(struct interp *x, struct pl_loc loc)
     return bad;
 }
 
-/* A map or list with its values resolved. */
-static struct pl_node *resolve_all(struct interp *x, struct pl_node *node)
+/* A map or list with its values resolved: number i by fn. */
+static struct pl_node *
+resolve_all(struct interp *x, struct pl_node *node,
+            struct pl_node *(*fn)(struct interp *x, const struct pl_node *node,
+                                  size_t i))
 {
     bool map = node->kind == PL_MAP, same = true;
     struct pl_node *out = map ? pl_node_map(x->arena, node->n, node->loc)
@@ -393,10 +210,11 @@ static struct pl_node *resolve_all(struct interp *x, struct pl_node *node)
         return no_memory(x);
     for (i = 0; i < node->n; i++) {
         struct pl_node *old = map ? node->pairs[i].value : node->items[i];
-        struct pl_node *new = resolve(x, old);
+        struct pl_loc loc = old->loc;
+        struct pl_node *new = fn(x, node, i);
 
         if (!new && !x->d->nomem)
-            new = bad_node(x, old->loc);
+            new = bad_node(x, loc);
         if (!new)
             return NULL;
         same = same && new == old;
@@ -419,18 +237,73 @@ static struct pl_node *resolve_all(struct interp *x, struct pl_node *node)
     return out;
 }
 
-static struct pl_node *resolve(struct interp *x, struct pl_node *node)
+static struct pl_node *any_value(struct interp *x, const struct pl_node *node,
+                                 size_t i)
+{
+    return pl_interp_resolve(x, node->kind == PL_MAP ? node->pairs[i].value
+                                                     : node->items[i]);
+}
+
+struct pl_node *pl_interp_resolve(struct interp *x, struct pl_node *node)
 {
     switch (node->kind) {
     case PL_SCALAR:
         return resolve_scalar(x, node);
     case PL_MAP:
     case PL_SEQ:
-        return resolve_all(x, node);
+        return resolve_all(x, node, any_value);
     default:
         return node;
     }
 }
+
+/* --- stages with a matrix --- */
+
+/* With references to the matrix left pending. */
+static struct pl_node *pending_value(struct interp *x, struct pl_node *node,
+                                     const struct pl_node *matrix)
+{
+    struct pl_node *out;
+
+    x->matrix = matrix;
+    out = pl_interp_resolve(x, node);
+    x->matrix = NULL;
+    return out;
+}
+
+static struct pl_node *matrix_value(struct interp *x,
+                                    const struct pl_node *matrix, size_t i)
+{
+    const struct pl_pair *p = &matrix->pairs[i];
+
+    return strcmp(p->key, "name") == 0 ? pending_value(x, p->value, matrix)
+                                       : pl_interp_resolve(x, p->value);
+}
+
+static struct pl_node *stage_value(struct interp *x,
+                                   const struct pl_node *stage, size_t i)
+{
+    const struct pl_pair *p = &stage->pairs[i];
+
+    if (strcmp(p->key, "matrix") == 0)
+        return resolve_all(x, p->value, matrix_value);
+    if (strcmp(p->key, "with") == 0 || strcmp(p->key, "expect") == 0)
+        return pending_value(x, p->value, pl_node_get(stage, "matrix"));
+    return pl_interp_resolve(x, p->value);
+}
+
+static struct pl_node *stages_value(struct interp *x,
+                                    const struct pl_node *stages, size_t i)
+{
+    struct pl_node *stage = stages->pairs[i].value;
+    const struct pl_node *matrix = pl_node_get(stage, "matrix");
+
+    if (matrix && matrix->kind == PL_MAP)
+        return resolve_all(x, stage, stage_value);
+    return pl_interp_resolve(x, stage);
+}
+
+/* --- the whole file --- */
 
 /* vars with every variable resolved: their errors are told even where nobody
  * uses them. */
@@ -441,7 +314,7 @@ static struct pl_node *resolve_vars(struct interp *x)
 
     for (i = 0; out && i < x->vars->n; i++) {
         const struct pl_pair *p = &x->vars->pairs[i];
-        struct pl_node *node = var_node(x, NULL, i);
+        struct pl_node *node = pl_interp_var(x, NULL, i);
 
         if (!node && !x->d->nomem)
             node = bad_node(x, p->value->loc);
@@ -456,15 +329,34 @@ static struct pl_node *resolve_vars(struct interp *x)
 
 static bool left_alone(const char *key)
 {
-    return strcmp(key, "extends") == 0 || strncmp(key, "x-", 2) == 0;
+    return strcmp(key, "extends") == 0 || strcmp(key, "imports") == 0 ||
+           strncmp(key, "x-", 2) == 0;
 }
 
-struct pl_node *pl_interp(struct pl_node *root, struct arena *arena,
-                          struct pl_diag *d)
+/* The value at a key of the top. */
+static struct pl_node *top_value(struct interp *x, const struct pl_node *root,
+                                 size_t i)
 {
-    struct interp x = {.arena = arena, .d = d};
+    const struct pl_pair *p = &root->pairs[i];
+    struct pl_node *out;
+
+    if (p->value == x->vars)
+        return resolve_vars(x);
+    if (left_alone(p->key))
+        return p->value;
+    if (strcmp(p->key, "stages") == 0 && p->value->kind == PL_MAP)
+        return resolve_all(x, p->value, stages_value);
+    x->naming = strcmp(p->key, "name") == 0;
+    out = pl_interp_resolve(x, p->value);
+    x->naming = false;
+    return out;
+}
+
+struct pl_node *pl_interp(struct pl_node *root, const struct pl_scope *scope,
+                          struct arena *arena, struct pl_diag *d)
+{
+    struct interp x = {.arena = arena, .d = d, .scope = scope, .root = root};
     struct pl_node *vars = pl_node_get(root, "vars"), *out;
-    size_t i;
 
     x.vars_bad = vars && vars->kind != PL_MAP;
     x.vars = vars && !x.vars_bad ? vars : pl_node_map(arena, 0, root->loc);
@@ -473,23 +365,16 @@ struct pl_node *pl_interp(struct pl_node *root, struct arena *arena,
     x.var = arena_array(arena, x.vars->n, sizeof *x.var);
     if (!x.var)
         return no_memory(&x);
-    out = pl_node_map(arena, root->n, root->loc);
-    if (!out)
-        return no_memory(&x);
-    for (i = 0; i < root->n; i++) {
-        const struct pl_pair *p = &root->pairs[i];
-        struct pl_node *node = p->value;
-        struct pl_loc loc = node->loc;
+    out = resolve_all(&x, root, top_value);
+    return out || d->nomem ? out : bad_node(&x, root->loc);
+}
 
-        if (node == x.vars)
-            node = resolve_vars(&x);
-        else if (!left_alone(p->key))
-            node = resolve(&x, node);
-        if (!node && !d->nomem)
-            node = bad_node(&x, loc);
-        if (!node)
-            return NULL;
-        pl_node_add(out, p->key, p->key_loc, node);
-    }
-    return pl_node_finish(out, arena) ? out : no_memory(&x);
+struct pl_node *pl_interp_cell(struct pl_node *node, const struct pl_node *cell,
+                               struct arena *arena, struct pl_diag *d)
+{
+    static const struct pl_scope none = {0};
+    struct interp x = {
+        .arena = arena, .d = d, .scope = &none, .cell = cell, .vars = cell};
+
+    return pl_interp_resolve(&x, node);
 }

@@ -3,7 +3,9 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "nn/base/io.h"
 #include "nn/base/mem.h"
+#include "pipeline/fetch.h"
 #include "pipeline/stage.h"
 
 size_t pl_job_index(const struct pl_config *c, const char *id)
@@ -14,6 +16,20 @@ size_t pl_job_index(const struct pl_config *c, const char *id)
         if (strcmp(c->stages[i].id, id) == 0)
             break;
     return i;
+}
+
+char *pl_job_home(const struct pl_job *job, const struct pl_config *home)
+{
+    return io_join(job->out, home->name);
+}
+
+char *pl_job_stage_dir(const struct pl_job *job, const struct pl_stage *s)
+{
+    char *home = pl_job_home(job, s->home);
+    char *dir = home ? io_join(home, s->dir) : NULL;
+
+    mem_free(home);
+    return dir;
 }
 
 static int no_such_stage(const struct pl_config *c, const char *option,
@@ -105,9 +121,13 @@ static int select_stages(struct pl_job *job, struct err *err)
     rc = mark(job->selected, c, "--only", &o->only, err);
     if (rc != 0)
         return rc;
+    for (i = 0; i < c->n_stages; i++) {
+        if (o->only.n + o->from.n == 0)
+            job->selected[i] = true;
+        if (o->kind && strcmp(c->stages[i].kind->name, o->kind) != 0)
+            job->selected[i] = false;
+    }
     mark_needs(job->selected, c);
-    for (i = 0; o->only.n + o->from.n == 0 && i < c->n_stages; i++)
-        job->selected[i] = true;
     for (i = 0; i < c->n_stages; i++)
         job->forced[i] = o->force_all;
     return mark(job->forced, c, "--force", &o->force, err);
@@ -121,14 +141,27 @@ int pl_job_prepare(struct pl_job *job, struct err *err)
 
     while (len > 1 && out[len - 1] == '/')
         len--;
-    job->dir = arena_printf(&job->arena, "%.*s%s%s", (int)len, out,
-                            out[len - 1] == '/' ? "" : "/", c->name);
+    job->out = arena_strndup(&job->arena, out, len);
+    if (job->out)
+        job->dir = arena_printf(&job->arena, "%s%s%s", job->out,
+                                out[len - 1] == '/' ? "" : "/", c->name);
     job->selected = arena_array(&job->arena, c->n_stages + 1, sizeof(bool));
     job->forced = arena_array(&job->arena, c->n_stages + 1, sizeof(bool));
     if (!job->dir || !job->selected || !job->forced)
         return err_set(err, ERR_NOMEM, "out of memory opening '%s'",
                        job->opts->file);
     return select_stages(job, err);
+}
+
+static int load_config(struct pl_job *job, struct err *err)
+{
+    const struct pl_opts *o = job->opts;
+    const struct pl_config_opts opts = {.overrides = o->overrides.item,
+                                        .n_overrides = o->overrides.n,
+                                        .out = o->out,
+                                        .untrusted = o->untrusted};
+
+    return pl_config_load(&job->config, o->file, &opts, &job->diag, err);
 }
 
 int pl_job_open(struct pl_job **out, const struct pl_opts *opts,
@@ -146,8 +179,9 @@ int pl_job_open(struct pl_job **out, const struct pl_opts *opts,
     if (opts->out && opts->out[0] == '\0')
         rc = err_set(err, ERR_CONFIG, "--out is empty; it names a folder");
     else
-        rc = pl_config_load(&job->config, opts->file, opts->overrides.item,
-                            opts->overrides.n, &job->diag, err);
+        rc = pl_fetch_check(opts->mirror, opts->cacert, err);
+    if (rc == 0)
+        rc = load_config(job, err);
     if (rc == 0)
         rc = pl_job_prepare(job, err);
     if (rc != 0 && job->diag.errors == 0) {

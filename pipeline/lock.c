@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -57,6 +58,16 @@ static int try_lock(int fd)
     return -1;
 }
 
+/* Whether the file that is locked still lies there: `pipeline clean` removes
+ * it, and a lock on a file without a name keeps nobody out. */
+static bool still_named(int fd, const char *path)
+{
+    struct stat mine, named;
+
+    return fstat(fd, &mine) == 0 && stat(path, &named) == 0 &&
+           mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+}
+
 static int lock_file(struct pl_lock *l, const char *dir, const char *path,
                      struct err *err)
 {
@@ -65,8 +76,11 @@ static int lock_file(struct pl_lock *l, const char *dir, const char *path,
     l->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (l->fd < 0)
         return err_sys(err, "cannot write '%s'", path);
-    if (try_lock(l->fd) == 0)
-        return write_holder(l->fd, path, err);
+    if (try_lock(l->fd) == 0) {
+        if (still_named(l->fd, path))
+            return write_holder(l->fd, path, err);
+        return err_set(err, ERR_LOCKED, "'%s' is being removed", dir);
+    }
     if (errno != EWOULDBLOCK)
         return err_sys(err, "cannot lock '%s'", path);
     read_holder(l->fd, holder);

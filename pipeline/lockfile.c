@@ -8,45 +8,65 @@
 #include "pipeline/facts.h"
 #include "pipeline/hash.h"
 #include "pipeline/json_file.h"
+#include "pipeline/locked.h"
 
 enum { RESOLVED_MAX = 64 * 1024 * 1024 };
 
-static bool same_content(const char *path, const struct str *text)
+/* What the file holds, the caller's; NULL if it is not there or not to be
+ * read. */
+static char *content(const char *path)
 {
     struct err none = {0};
-    char *now;
+    char *text = NULL;
     size_t len;
-    bool same = false;
 
-    if (!io_exists(path))
-        return false;
-    if (io_read_file(&now, &len, path, RESOLVED_MAX, &none) == 0)
-        same = len == text->len && memcmp(now, text->text, len) == 0;
-    mem_free(now);
-    return same;
+    if (!io_exists(path) ||
+        io_read_file(&text, &len, path, RESOLVED_MAX, &none) != 0)
+        return NULL;
+    return text;
 }
 
-int pl_write_resolved(bool *changed, const struct pl_job *job, struct err *err)
+static int write_resolved(struct pl_run *run, size_t home, const char *path,
+                          struct err *err)
 {
     struct str text = {0};
-    char *path = io_join(job->dir, "resolved.yaml");
+    char *was = content(path);
     int rc = 0;
 
-    *changed = false;
-    pl_job_resolved(job, &text);
-    if (!path || text.failed || !text.text)
+    pl_config_resolved(run->job->config->homes[home], &text);
+    if (text.failed || !text.text)
         rc = err_set(err, ERR_NOMEM, "out of memory writing resolved.yaml");
-    else if (!same_content(path, &text)) {
-        *changed = true;
+    else if (!was || strcmp(was, text.text) != 0) {
+        if (was)
+            run->was[home] = arena_strdup(&run->arena, was);
         rc = io_write_file(path, text.text, text.len, err);
     }
+    mem_free(was);
     str_free(&text);
-    mem_free(path);
     return rc;
 }
 
-/* name: SHA-256, for every output of a whole stage. */
-static json_t *outputs_value(const struct pl_record *r)
+int pl_write_resolved(struct pl_run *run, struct err *err)
+{
+    const struct pl_config *c = run->job->config;
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; rc == 0 && i < c->n_homes; i++) {
+        char *dir = pl_job_home(run->job, c->homes[i]);
+        char *path = dir ? io_join(dir, "resolved.yaml") : NULL;
+
+        if (path)
+            rc = write_resolved(run, i, path, err);
+        else
+            rc = err_set(err, ERR_NOMEM, "out of memory writing resolved.yaml");
+        mem_free(path);
+        mem_free(dir);
+    }
+    return rc;
+}
+
+json_t *pl_outputs_value(const struct pl_record *r)
 {
     json_t *o = json_object();
     size_t i;
@@ -57,20 +77,24 @@ static json_t *outputs_value(const struct pl_record *r)
     return o;
 }
 
-static json_t *stage_value(const struct pl_run *run, const char *id,
+static json_t *stage_value(const struct pl_run *run, const struct pl_stage *s,
                            struct arena *arena)
 {
     struct pl_record r;
     const char *is;
-    char *dir = io_join(run->job->dir, id);
+    char *dir = pl_job_stage_dir(run->job, s);
     json_t *v;
 
     if (dir && pl_record_read(&r, dir, PL_WHOLE_FILE, arena, &is))
         v = json_pack("{ss ss ss sf ss so}", "state", r.state, "fingerprint",
                       r.fingerprint, "started", r.started, "seconds", r.seconds,
-                      "device", r.device, "outputs", outputs_value(&r));
+                      "device", r.device, "outputs", pl_outputs_value(&r));
     else
         v = json_pack("{ss}", "state", "not done");
+    if (!pl_locked_describe(v, s, arena)) {
+        json_decref(v);
+        v = NULL;
+    }
     mem_free(dir);
     return v;
 }
@@ -82,9 +106,13 @@ static json_t *stages_value(const struct pl_run *run)
     json_t *o = json_object();
     size_t i;
 
-    for (i = 0; i < c->n_stages; i++)
-        (void)json_object_set_new(o, c->stages[i].id,
-                                  stage_value(run, c->stages[i].id, &arena));
+    for (i = 0; i < c->n_stages; i++) {
+        if (json_object_set_new(o, c->stages[i].id,
+                                stage_value(run, &c->stages[i], &arena))) {
+            json_decref(o);
+            o = NULL;
+        }
+    }
     arena_free(&arena);
     return o;
 }
@@ -113,28 +141,52 @@ static void hash_or_empty(char hex[65], const char *path)
         hex[0] = '\0';
 }
 
-int pl_write_lockfile(const struct pl_run *run, struct err *err)
+static json_t *lock_value(const struct pl_run *run, const char *yaml)
 {
     char config[65], resolved[65], host[PL_HOST_LEN], now[PL_TIME_LEN];
-    char *path = io_join(run->job->dir, "pipeline.lock.json");
-    char *yaml = io_join(run->job->dir, "resolved.yaml");
-    int rc;
 
     hash_or_empty(config, run->job->opts->file);
     hash_or_empty(resolved, yaml);
     pl_host_name(host);
     pl_time_now(now);
+    return json_pack(
+        "{ss ss ss ss so ss ss ss so}", "format", PL_FORMAT, "program",
+        PL_VERSION, "config_sha256", config, "resolved_sha256", resolved,
+        "overrides", overrides_value(run->job->opts), "host", host, "device",
+        run->device_line, "written", now, "stages", stages_value(run));
+}
+
+/* Whether the file says of the stages what there is to say. A run that was
+ * killed at its very end left an older one. */
+static bool is_current(const char *path, const json_t *now)
+{
+    struct err none = {0};
+    json_t *was = NULL;
+    bool same;
+
+    if (!now || !io_exists(path) || pl_json_read(&was, path, &none) != 0)
+        return false;
+    same = json_equal(json_object_get(was, "stages"),
+                      json_object_get(now, "stages")) &&
+           json_equal(json_object_get(was, "resolved_sha256"),
+                      json_object_get(now, "resolved_sha256"));
+    json_decref(was);
+    return same;
+}
+
+int pl_write_lockfile(const struct pl_run *run, struct err *err)
+{
+    char *path = io_join(run->job->dir, "pipeline.lock.json");
+    char *yaml = io_join(run->job->dir, "resolved.yaml");
+    json_t *now = path && yaml ? lock_value(run, yaml) : NULL;
+    int rc = 0;
+
     if (!path || !yaml)
         rc = err_set(err, ERR_NOMEM, "out of memory writing the lock file");
+    else if (is_current(path, now))
+        json_decref(now);
     else
-        rc = pl_json_write(
-            json_pack("{ss ss ss ss so ss ss ss so}", "format", PL_FORMAT,
-                      "program", PL_VERSION, "config_sha256", config,
-                      "resolved_sha256", resolved, "overrides",
-                      overrides_value(run->job->opts), "host", host, "device",
-                      run->device_line, "written", now, "stages",
-                      stages_value(run)),
-            path, err);
+        rc = pl_json_write(now, path, err);
     mem_free(path);
     mem_free(yaml);
     return rc;

@@ -14,10 +14,12 @@
 /* One entry of `layers:`; type is an enum nn_layer_type. */
 struct pl_layer {
     int type;
-    const char *name; /* "" : its index */
-    int64_t out;      /* linear */
-    bool bias;        /* linear */
-    double p;         /* dropout */
+    const char *name;                /* "" : its index */
+    int64_t out;                     /* linear, conv2d */
+    bool bias;                       /* linear, conv2d */
+    double p;                        /* dropout */
+    int64_t kernel, stride, padding; /* conv2d, pools; stride 0: its default */
+    double eps, momentum;            /* norms */
     const struct pl_node *node;
 };
 

@@ -50,7 +50,11 @@ struct pl_node {
     struct pl_pair **sorted; /* large maps: by key, for pl_node_pair */
     bool bad;            /* PL_NULL in place of what an error was told about */
     bool removed;        /* PL_NULL that takes an inherited key away (~path) */
-    const char *written; /* scalar made from ${env...}: as in the file */
+    const char *written; /* scalar made from what is not to be shown, as
+                            ${env...}: as in the file */
+    bool pending;        /* scalar with ${matrix...} in it, `$${` and all:
+                            what it is depends on the cell */
+    const char *stage;   /* scalar made from ${stages.x.dir}: x */
 };
 
 /* Nesting that a file, or what references make of it, may have. */

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "pipeline/url.h"
+
 /* Texts that mean the same with and without quotes around them stay bare. */
 static bool is_bare(const char *text)
 {
@@ -51,14 +53,32 @@ void pl_write_text(struct str *out, const char *text, bool quoted)
     str_addc(out, '"');
 }
 
-static void write_scalar(struct str *out, const struct pl_node *node)
+/* An address goes without its password, which a record must not keep. (One
+ * from the environment stays the reference that it is, and works again.) */
+static void write_plain(struct str *out, const struct pl_node *node)
 {
-    if (!node->written) {
+    struct str shown = {0};
+
+    if (!strstr(node->text, "://")) {
         pl_write_text(out, node->text, node->quoted);
         return;
     }
+    pl_url_mask(&shown, node->text);
+    if (shown.failed)
+        out->failed = true;
+    else
+        pl_write_text(out, shown.text, node->quoted);
+    str_free(&shown);
+}
+
+static void write_scalar(struct str *out, const struct pl_node *node)
+{
+    if (!node->written && !node->pending) {
+        write_plain(out, node);
+        return;
+    }
     str_addc(out, '"');
-    add_escaped(out, node->written, true);
+    add_escaped(out, node->written ? node->written : node->text, true);
     str_addc(out, '"');
 }
 

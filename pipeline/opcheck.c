@@ -252,7 +252,25 @@ static int check_forms(struct pl_compared *r, struct nn_backend *be,
     return rc;
 }
 
-/* Moves relu's inputs off its kink: at 0 the two sides differ, and a central
+/* How far element i of the first input goes so as not to lie on a kink: those
+ * of relu and abs are at 0, that of maximum where its operands are equal, and
+ * max's where two numbers are. */
+static double step_off(const struct trial *t, double x, int64_t i)
+{
+    const struct pl_ref_tensor *in = t->c->in;
+
+    if (strcmp(t->op.op, "max") == 0)
+        return 1e-3 * (double)i;
+    if (strcmp(t->op.op, "maximum") == 0) {
+        if (!nn_shape_eq(&in[0].shape, &in[1].shape))
+            return 0.0;
+        x -= in[1].data[i];
+    } else if (strcmp(t->op.op, "relu") != 0 && strcmp(t->op.op, "abs") != 0)
+        return 0.0;
+    return fabs(x) < 0.01 ? 0.1 : 0.0;
+}
+
+/* Moves inputs off a kink: there the two sides differ, and a central
  * difference says nothing. */
 static int step_round_kinks(struct trial *t, struct err *err)
 {
@@ -260,15 +278,12 @@ static int step_round_kinks(struct trial *t, struct err *err)
     double *v;
     int rc;
 
-    if (strcmp(t->op.op, "relu") != 0)
-        return 0;
     v = mem_array((size_t)n, sizeof *v);
     if (!v)
         return err_set(err, ERR_NOMEM, "out of memory for a check");
     rc = nn_tensor_get(t->in[0], v, err);
     for (i = 0; i < n; i++)
-        if (fabs(v[i]) < 0.01)
-            v[i] += 0.1;
+        v[i] += step_off(t, v[i], i);
     if (rc == 0)
         rc = nn_tensor_set(t->in[0], v, err);
     mem_free(v);

@@ -3,12 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/config_load.h"
 #include "pipeline/merge.h"
 #include "pipeline/yaml.h"
-
-const char *const pl_top_keys[] = {
-    "version",  "name",     "extends", "imports",   "vars",
-    "defaults", "datasets", "models",  "operators", "stages"};
 
 /* One part of a path, and where it stands on the command line. */
 struct part {
@@ -142,11 +139,13 @@ static void suggest_keys(struct override *o, const char *word,
 static void unknown_part(struct override *o, size_t i,
                          const struct pl_node *map)
 {
+    const char *names[PL_MAX_FIELDS];
     const struct part *p = &o->part[i];
 
     if (i == 0) {
         pl_diag_error(o->d, p->loc, "there is no key '%s' at the top", p->name);
-        pl_diag_suggest(o->d, p->name, pl_top_keys, PL_TOP_KEYS);
+        pl_diag_suggest(o->d, p->name, names,
+                        pl_schema_names(&pl_top_schema, NULL, names));
     } else {
         pl_diag_error(o->d, p->loc, "%s has no '%s'", path_text(o, i - 1),
                       p->name);
@@ -157,12 +156,7 @@ static void unknown_part(struct override *o, size_t i,
 
 static bool is_top_key(const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < PL_TOP_KEYS; i++)
-        if (strcmp(name, pl_top_keys[i]) == 0)
-            return true;
-    return strncmp(name, "x-", 2) == 0;
+    return pl_schema_field(&pl_top_schema, name) || strncmp(name, "x-", 2) == 0;
 }
 
 /* True if part i is below the `with` of a stage, which `defaults` add to. */

@@ -6,10 +6,6 @@
 #include "pipeline/diag.h"
 #include "pipeline/node.h"
 
-/* The keys that a file may have at its top, besides x-*. */
-extern const char *const pl_top_keys[];
-enum { PL_TOP_KEYS = 10 };
-
 /* root with one override applied; on an error in d, root as it was. A value
  * that begins with [ { " or ' is YAML, any other is taken letter by letter. */
 struct pl_node *pl_override(struct pl_node *root, const char *text,

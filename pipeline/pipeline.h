@@ -28,9 +28,12 @@ struct pl_opts {
     struct pl_texts force;     /* these run again whatever their state */
     bool force_all;
     bool fresh;          /* unfinished stages begin anew */
+    bool untrusted;      /* refuse what a stranger's file must not ask for */
     bool keep_going;     /* go on with what does not need the failed stage */
     const char *kind;    /* only stages of this kind, and needs; NULL: all */
     bool offline;        /* fetch from folders and the cache only */
+    const char *mirror;  /* tried first; NULL: $PIPELINE_MIRROR, if any */
+    const char *cacert;  /* a file of certificates; NULL: the system's */
     bool wait;           /* for a run that holds the results, not ERR_LOCKED */
     int jobs;            /* stages at once; 0: 1 */
     bool locked;         /* ERR_CORRUPT where config or results differ from */
@@ -52,6 +55,8 @@ void pl_job_mistakes(const struct pl_job *job, struct str *out, bool colour);
 /* The same as JSON objects, separated by commas: {"file": ..., "line": ...,
  * "column": ..., "length": ..., "message": ..., "help": [...]}. */
 void pl_job_mistakes_json(const struct pl_job *job, struct str *out);
+/* A text as JSON, in quotes. */
+void pl_text_json(const char *text, struct str *out);
 const char *pl_job_name(const struct pl_job *job);
 const char *pl_job_recipe(const struct pl_job *job); /* "" without vars */
 const char *pl_job_dir(const struct pl_job *job);    /* out/<name> */
@@ -150,6 +155,7 @@ struct pl_verdict {
     const char *expectation; /* "test.accuracy > 0.97" */
     const char *measured;    /* "0.9786", or why there is none */
     const char *why;         /* the config's `why`, or NULL */
+    const char *visibility;  /* to the student: "visible", "hidden", ... */
     double points, of;
     enum pl_outcome outcome;
 };
@@ -207,6 +213,8 @@ int pl_clean(const struct pl_job *job, const struct pl_clean_opts *opts,
 /* What `pipeline help WORD` says about a stage kind or a key of the config.
  * False: WORD is neither, and *nearest is the nearest one or NULL. */
 bool pl_help(const char *word, struct str *out, const char **nearest);
+/* JSON Schema (draft-07) of the file, for editors. */
+void pl_json_schema(struct str *out);
 /* The stage kinds, a line each. */
 void pl_help_kinds(struct str *out);
 

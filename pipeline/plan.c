@@ -42,31 +42,42 @@ static void mark_inputs(bool *marks, const struct pl_config *c, size_t i)
     }
 }
 
+/* Adds what stage k left, which the file of stage i calls name. */
+static void add_need(struct pl_decision *d, const struct pl_planner *p,
+                     const char *name, size_t k, const char **pending)
+{
+    const char *key = arena_printf(p->arena, "needs.%s", name), *was;
+
+    if (p->known[k].state != PL_KNOWN_PENDING) {
+        pl_inputs_add(&d->inputs, key, p->known[k].outputs);
+        return;
+    }
+    *pending = stage_at(p, k)->id;
+    was = key ? pl_inputs_get(&d->last.inputs, key) : NULL;
+    pl_inputs_add(&d->inputs, key, was ? was : "");
+}
+
 /* Adds what needed stages left. The outcome of one that is still to run is
- * not known: *pending is set and last time's is taken instead. */
+ * not known: *pending is set and last time's is taken instead. Names and order
+ * are those of the file that says the stage: they do not hang on who imports
+ * it. */
 static int add_needs(struct pl_decision *d, const struct pl_planner *p,
                      size_t i, const char **pending, struct err *err)
 {
-    const struct pl_config *c = p->job->config;
+    const struct pl_config *c = p->job->config, *home = stage_at(p, i)->home;
     bool *marks = mem_array(2 * c->n_stages + 1, sizeof *marks);
-    size_t k;
+    size_t t, k;
 
     *pending = NULL;
     if (!marks)
         return no_memory(stage_at(p, i), err);
     mark_inputs(marks, c, i);
-    for (k = 0; k < i; k++) {
-        const char *was, *key;
+    for (t = 0; t < home->n_stages; t++) {
+        const struct pl_stage *s = &home->stages[t];
 
-        if (!marks[k])
-            continue;
-        key = arena_printf(p->arena, "needs.%s", c->stages[k].id);
-        if (p->known[k].state == PL_KNOWN_PENDING) {
-            *pending = c->stages[k].id;
-            was = key ? pl_inputs_get(&d->last.inputs, key) : NULL;
-            pl_inputs_add(&d->inputs, key, was ? was : "");
-        } else
-            pl_inputs_add(&d->inputs, key, p->known[k].outputs);
+        k = home == c ? t : pl_job_index(c, pl_config_id(c, s));
+        if (k < i && marks[k])
+            add_need(d, p, s->id, k, pending);
     }
     mem_free(marks);
     return d->inputs.failed ? no_memory(stage_at(p, i), err) : 0;
@@ -93,8 +104,8 @@ static void note_growth(struct pl_decision *d, const struct pl_stage *s,
 {
     const struct pl_stage_kind *kind = s->kind;
 
-    if (!kind->grows || !pl_inputs_grown(&record->inputs, &d->inputs,
-                                         kind->grows))
+    if (!kind->grows ||
+        !pl_inputs_grown(&record->inputs, &d->inputs, kind->grows))
         return;
     if (kind->may_grow && !kind->may_grow(s->with))
         return;
@@ -113,7 +124,9 @@ static void judge_whole(struct pl_decision *d, const struct pl_stage *s,
     if (!same) {
         pl_inputs_reason(why, &d->last.inputs, &d->inputs);
         note_growth(d, s, &d->last, why);
-    } else if (pl_record_intact(&d->last, dir, why) &&
+    } else if (d->last.changed)
+        str_addf(why, "while it ran, %s", d->last.changed);
+    else if (pl_record_intact(&d->last, dir, why) &&
              (!s->kind->intact || s->kind->intact(dir, why))) {
         d->state = PL_STATE_DONE;
         d->action = PL_UP_TO_DATE;
@@ -176,7 +189,9 @@ static int decide_in(struct pl_decision *d, const struct pl_planner *p,
     if (!pl_record_read(&d->last, dir, PL_WHOLE_FILE, p->arena, &is) ||
         strcmp(d->last.state, "done") != 0)
         d->last.state = NULL;
-    rc = pl_inputs_collect(&d->inputs, p->job->config, s, err);
+    rc = pl_inputs_collect(&d->inputs, s->home, s, err);
+    if (rc == 0 && s->kind->measures)
+        rc = pl_inputs_machine(&d->inputs, p->job->opts, err);
     if (rc == 0)
         rc = add_needs(d, p, i, &pending, err);
     if (rc == 0)
@@ -209,12 +224,29 @@ int pl_decide(struct pl_decision *d, const struct pl_planner *p, size_t i,
         d->reason = arena_printf(p->arena, "needs %s", failed);
         return d->reason ? 0 : no_memory(stage_at(p, i), err);
     }
-    dir = io_join(p->job->dir, stage_at(p, i)->id);
+    dir = pl_job_stage_dir(p->job, stage_at(p, i));
     if (!dir)
         return no_memory(stage_at(p, i), err);
     rc = decide_in(d, p, i, dir, err);
     mem_free(dir);
     return rc;
+}
+
+/* What the folder of the stage holds, for the step. */
+static bool list_artifacts(struct pl_step *step, const struct pl_record *r,
+                           struct arena *arena)
+{
+    struct pl_artifact *a = arena_array(arena, r->n_outputs + 1, sizeof *a);
+    size_t i;
+
+    if (!a)
+        return false;
+    for (i = 0; i < r->n_outputs; i++)
+        a[i] = (struct pl_artifact){r->output[i].name, r->output[i].bytes,
+                                    r->output[i].sha256};
+    step->artifact = a;
+    step->n_artifacts = r->n_outputs;
+    return true;
 }
 
 static int plan_step(struct pl_plan *plan, const struct pl_planner *p, size_t i,
@@ -236,6 +268,10 @@ static int plan_step(struct pl_plan *plan, const struct pl_planner *p, size_t i,
     step->action = d.action;
     step->state = d.state;
     step->reason = d.reason;
+    if (d.state == PL_STATE_DONE || d.state == PL_STATE_STALE) {
+        if (!list_artifacts(step, &d.last, p->arena) && rc == 0)
+            rc = no_memory(stage_at(p, i), err);
+    }
     plan->n++;
     return rc == 0 && !step->stage ? no_memory(stage_at(p, i), err) : rc;
 }

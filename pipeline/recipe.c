@@ -156,7 +156,7 @@ static const struct pl_schema checkpoint_schema = {
 };
 #undef AT
 
-static const char *const modes[] = {"min", "max", NULL};
+static const char *const modes[] = {"auto", "min", "max", NULL};
 
 static const char *const monitored[] = {"validation.loss",
                                         "validation.accuracy", NULL};
@@ -173,9 +173,10 @@ static const struct pl_field monitor_fields[] = {
     {.name = "mode",
      .type = PL_T_ENUM,
      .offset = AT(mode),
-     .def = "min",
+     .def = "auto",
      .choices = modes,
-     .help = "whether the smallest or the largest value is the best"},
+     .help = "whether the smallest or the largest value is the best; auto: min of "
+             "a loss, max of an accuracy"},
 };
 static const struct pl_schema monitor_schema = {
     .name = "monitor",
@@ -326,7 +327,7 @@ static const struct pl_field train_fields[] = {
      .offset = AT(init_from),
      .help = "a checkpoint (safetensors) whose weights to begin from; its "
              "names and shapes must be the model's",
-     .example = "out/q2/train/checkpoints/last.safetensors"},
+     .example = "../out/q2/train/checkpoints/last.safetensors"},
     {.name = "fusion",
      .type = PL_T_ENUM,
      .offset = AT(fusion),

@@ -44,7 +44,7 @@ struct pl_checkpointing {
 };
 struct pl_monitor {
     int metric; /* 0 validation.loss, 1 validation.accuracy */
-    int mode;   /* 0 min, 1 max */
+    int mode;   /* 0 auto, 1 min, 2 max */
 };
 
 struct pl_train_with {
@@ -84,8 +84,10 @@ struct pl_summary_with {
 extern const struct pl_schema pl_summary_schema;
 
 struct pl_autograd_with {
-    int operators; /* 0: all */
+    int operators; /* 0 none, 1 all */
     struct pl_list reference; /* const char *: files of reference numbers */
+    const struct pl_node *tensors; /* of the program, or NULL */
+    const char *program;           /* or NULL; see pipeline/prog.h */
     double eps, gradcheck_tolerance, rtol, atol;
     int64_t seed;
     const struct pl_node *node;
@@ -96,6 +98,7 @@ struct pl_fetch_with {
     const char *dataset;
     bool offline;
     double connect_timeout, stall_timeout;
+    int64_t retries;
     const struct pl_node *node;
 };
 extern const struct pl_schema pl_fetch_schema;

@@ -88,14 +88,14 @@ const struct pl_schema pl_summary_schema = {
 };
 #undef AT
 
-static const char *const operator_sets[] = {"all", NULL};
+static const char *const operator_sets[] = {"none", "all", NULL};
 
 #define AT(m) offsetof(struct pl_autograd_with, m)
 static const struct pl_field autograd_fields[] = {
     {.name = "operators",
      .type = PL_T_ENUM,
      .offset = AT(operators),
-     .flags = PL_F_REQUIRED,
+     .def = "none",
      .choices = operator_sets,
      .help = "which operators are checked",
      .example = "all"},
@@ -106,6 +106,23 @@ static const struct pl_field autograd_fields[] = {
      .flags = PL_F_ONE,
      .help = "files of reference numbers that the operators must agree with",
      .example = "../tests/golden/operators.json"},
+    {.name = "tensors",
+     .type = PL_T_NODE,
+     .offset = AT(tensors),
+     .help = "what the program is given: name: number, nested lists, {value: "
+             "..., requires_grad: true, dtype: float32}, or zeros, ones, randn "
+             "(seed), uniform (-1 to 1, seed) with a shape in place of value",
+     .example = "{x: [1, -1], w: {zeros: [2], requires_grad: true}}"},
+    {.name = "program",
+     .type = PL_T_STRING,
+     .offset = AT(program),
+     .help = "statements, one a line: name = expr, name += expr (in place), "
+             "expr, backward(L, retain_graph=true), zero_grad(), no_grad: "
+             "block, raises(\"part of the message\"): statement; operators "
+             "+ - * / ** @ as in Python, x[0], x[1:3], x.T, w.grad; functions "
+             "of the operators' names, detach, shares_storage, requires_grad, "
+             "is_leaf, has_grad",
+     .example = "L = mean((x @ w - y)**2)"},
     {.name = "eps",
      .type = PL_T_NUMBER,
      .offset = AT(eps),
@@ -176,6 +193,12 @@ static const struct pl_field fetch_fields[] = {
      .flags = PL_F_OPEN_MIN,
      .max = 86400,
      .help = "how long a download may stand still"},
+    {.name = "retries",
+     .type = PL_T_INT,
+     .offset = AT(retries),
+     .def = "3",
+     .max = 100,
+     .help = "a mirror's further tries, after 1, 2, 4 ... s"},
 };
 const struct pl_schema pl_fetch_schema = {
     .name = "fetch",

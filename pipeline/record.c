@@ -80,9 +80,13 @@ static bool read_record(struct pl_record *r, const json_t *root,
     r->started = arena_strdup(arena, pl_json_text(root, "started", ""));
     r->device = arena_strdup(arena, pl_json_text(host, "device", "cpu"));
     r->seconds = pl_json_number(root, "seconds", 0);
+    r->changed =
+        arena_strdup(arena, pl_json_text(root, "changed_meanwhile", ""));
     if (strlen(hex) != 64 || !r->state || !r->kind || !r->error ||
-        !r->started || !r->device)
+        !r->started || !r->device || !r->changed)
         return false;
+    if (r->changed[0] == '\0')
+        r->changed = NULL;
     memcpy(r->fingerprint, hex, sizeof r->fingerprint);
     read_inputs(r, json_object_get(root, "inputs"));
     return !r->inputs.failed &&
@@ -208,6 +212,9 @@ int pl_record_write(const struct pl_record *r, const char *dir,
         inputs_value(&r->inputs), "outputs", outputs_value(r), "started",
         r->started, "seconds", r->seconds, "facts", facts_value(r->facts),
         "host", host_value(r), "expectations", verdicts_value(r));
+    if (root && r->changed)
+        (void)json_object_set_new(root, "changed_meanwhile",
+                                  text_value(r->changed));
     rc = pl_json_write(root, path, err);
     mem_free(path);
     return rc;

@@ -33,7 +33,8 @@ struct pl_verdict; /* pipeline/pipeline.h */
 struct pl_record {
     const char *state; /* done; running, interrupted, failed */
     const char *kind;
-    const char *error; /* "" unless failed */
+    const char *error;   /* "" unless failed */
+    const char *changed; /* done, but this input changed meanwhile; or NULL */
     char fingerprint[65];
     struct pl_inputs inputs;
     struct pl_output *output;

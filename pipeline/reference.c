@@ -94,6 +94,30 @@ static enum nn_act read_act(const json_t *attrs)
                                       : NN_ACT_SIGMOID;
 }
 
+/* Axes, windows and whatever else is a plain number, and their title. */
+static void read_sizes(const json_t *attrs, struct nn_opcase *op,
+                       struct str *title)
+{
+    static const char *const keys[] = {"dim0",   "dim1",   "start",  "stop",
+                                       "kernel", "stride", "padding"};
+    size_t i;
+
+    op->dim = (int)number_or(attrs, "dim", NN_AXIS_ALL);
+    op->dim = (int)number_or(attrs, "dim0", op->dim);
+    op->dim2 = (int)number_or(attrs, "dim1", 0);
+    op->start = (int64_t)number_or(attrs, "start", 0);
+    op->stop = (int64_t)number_or(attrs, "stop", 0);
+    op->kernel = (int64_t)number_or(attrs, "kernel", 0);
+    op->stride = (int64_t)number_or(attrs, "stride", 0);
+    op->padding = (int64_t)number_or(attrs, "padding", 0);
+    op->eps = number_or(attrs, "eps", 1e-5);
+    if (json_object_get(attrs, "dim"))
+        str_addf(title, " dim=%d", op->dim);
+    for (i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_object_get(attrs, keys[i]))
+            str_addf(title, " %s=%g", keys[i], number_or(attrs, keys[i], 0));
+}
+
 /* Settings, and a title that tells this case from its neighbours. */
 static int read_attrs(const struct reader *r, const json_t *attrs,
                       struct pl_ref_case *c)
@@ -106,7 +130,6 @@ static int read_attrs(const struct reader *r, const json_t *attrs,
     c->op.label_smoothing = number_or(attrs, "label_smoothing", 0.0);
     c->op.pos_weight = number_or(attrs, "pos_weight", 1.0);
     c->op.exponent = number_or(attrs, "exponent", 1.0);
-    c->op.dim = (int)number_or(attrs, "dim", NN_AXIS_ALL);
     c->op.act = read_act(attrs);
     str_add(&title, c->op.op);
     if (json_is_false(json_object_get(attrs, "bias")))
@@ -122,8 +145,7 @@ static int read_attrs(const struct reader *r, const json_t *attrs,
         str_addf(&title, " pos_weight=%g", c->op.pos_weight);
     if (json_object_get(attrs, "exponent"))
         str_addf(&title, " exponent=%g", c->op.exponent);
-    if (c->op.dim != NN_AXIS_ALL)
-        str_addf(&title, " dim=%d", c->op.dim);
+    read_sizes(attrs, &c->op, &title);
     c->title = title.failed ? NULL : arena_strdup(r->arena, title.text);
     str_free(&title);
     return c->title ? 0 : no_memory(r);

@@ -1,11 +1,29 @@
 #include "pipeline/run.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "pipeline/expect.h"
 #include "pipeline/history.h"
+
+/* Named values, if the stage left any. */
+static int read_values(struct pl_metrics *out, const char *dir, struct err *err)
+{
+    char *path = io_join(dir, "values.json");
+    int rc = 0;
+
+    if (!path)
+        rc = err_set(err, ERR_NOMEM, "out of memory reading values.json");
+    else if (io_exists(path))
+        rc = pl_metrics_read(out, path, err);
+    mem_free(path);
+    return rc;
+}
 
 int pl_run_assess(struct pl_run *run, const struct pl_stage *s,
                   const struct pl_metrics *metrics, const char *device,
@@ -13,7 +31,8 @@ int pl_run_assess(struct pl_run *run, const struct pl_stage *s,
 {
     struct pl_judged of = {
         .stage = s->id, .device = device, .metrics = metrics};
-    char *dir = io_join(run->job->dir, s->id);
+    struct pl_metrics values = {0};
+    char *dir = pl_job_stage_dir(run->job, s);
     size_t i;
     int rc = 0;
 
@@ -21,8 +40,12 @@ int pl_run_assess(struct pl_run *run, const struct pl_stage *s,
         return err_set(err, ERR_NOMEM, "out of memory judging stage '%s'",
                        s->id);
     of.dir = dir;
+    of.values = &values;
+    if (metrics && s->kind->has_values)
+        rc = read_values(&values, dir, err);
     for (i = 0; rc == 0 && i < s->n_expect; i++)
         rc = pl_expect_assess(&v[i], &s->expect[i], &of, &run->res->arena, err);
+    pl_metrics_clear(&values);
     mem_free(dir);
     return rc;
 }
@@ -36,7 +59,7 @@ static int assess_stage(struct pl_run *run, size_t i, struct pl_verdict *v,
     struct pl_record r = {0};
     const char *device = run->be->ops->name, *is;
     bool whole = run->known[i].state == PL_KNOWN_WHOLE;
-    char *dir = io_join(run->job->dir, s->id);
+    char *dir = pl_job_stage_dir(run->job, s);
     char *path = dir ? io_join(dir, "metrics.json") : NULL;
     int rc = 0;
 
@@ -90,48 +113,112 @@ static int assess_all(struct pl_run *run, struct err *err)
     return rc;
 }
 
-static void tell_step(struct pl_run *run, size_t i, const struct pl_decision *d)
+bool pl_run_stopping(const struct pl_run *run)
+{
+    return run->ui->stopping(run->ui->user);
+}
+
+int pl_run_stopped(struct err *err)
+{
+    err_clear(err);
+    return err_set(err, ERR_INTERRUPTED,
+                   "stopped between two stages; the same command goes on from "
+                   "there");
+}
+
+/* A run that was killed between the two files of a stage's end left both. */
+static int forget_begin(struct pl_run *run, size_t i, struct err *err)
 {
     const struct pl_stage *s = &run->job->config->stages[i];
+    char *dir = pl_job_stage_dir(run->job, s);
+    char *path = dir ? io_join(dir, PL_UNFINISHED_FILE) : NULL;
+    int rc = 0;
+
+    if (!path)
+        rc = err_set(err, ERR_NOMEM, "out of memory for stage '%s'", s->id);
+    else if (unlink(path) != 0 && errno != ENOENT)
+        rc = err_sys(err, "cannot remove '%s'", path);
+    mem_free(path);
+    mem_free(dir);
+    return rc;
+}
+
+int pl_run_decide(struct pl_run *run, size_t i, struct pl_decision *d,
+                  struct err *err)
+{
+    const struct pl_planner p = {run->job, &run->arena, run->known};
+    int rc = pl_decide(d, &p, i, err);
+
+    if (rc != 0)
+        return rc;
+    if (d->action == PL_SKIP)
+        run->known[i].state = PL_KNOWN_FAILED;
+    if (d->action != PL_UP_TO_DATE)
+        return 0;
+    run->known[i].state = PL_KNOWN_WHOLE;
+    rc = forget_begin(run, i, err);
+    return rc != 0
+               ? rc
+               : pl_record_outputs_hash(run->known[i].outputs, &d->last, err);
+}
+
+int pl_run_tell(struct pl_run *run, size_t i, const struct pl_decision *d,
+                struct err *err)
+{
+    const struct pl_stage *s = &run->job->config->stages[i];
+    struct pl_result *res = run->res;
     struct pl_step step = {
         .stage = s->id,
         .kind = s->kind->name,
         .action = d->action,
         .state = d->state,
-        .reason = d->reason,
     };
 
+    step.reason = arena_strdup(&res->arena, d->reason);
+    if (!step.reason)
+        return err_set(err, ERR_NOMEM, "out of memory for stage '%s'", s->id);
+    if (d->action == PL_UP_TO_DATE)
+        res->n_up_to_date++;
+    else if (d->action == PL_SKIP)
+        res->n_skipped++;
+    else
+        res->n_run++;
+    res->done[res->n_done++].step = step;
     run->ui->step(run->ui->user, &step);
+    return 0;
+}
+
+void pl_run_tell_ended(struct pl_run *run, size_t i, double seconds)
+{
+    run->res->done[run->res->n_done - 1].seconds = seconds;
+    run->ui->ended(run->ui->user, run->job->config->stages[i].id, seconds);
+}
+
+void pl_run_tell_failed(struct pl_run *run, size_t i, const struct err *why)
+{
+    const char *id = run->job->config->stages[i].id;
+    struct pl_result *res = run->res;
+    struct pl_done *last = res->n_done ? &res->done[res->n_done - 1] : NULL;
+
+    res->n_failed++;
+    if (last && strcmp(last->step.stage, id) == 0)
+        last->error = arena_strdup(&res->arena, why->msg);
+    run->ui->failed(run->ui->user, id, why);
 }
 
 /* One stage. *err has what went wrong. */
 static int do_stage(struct pl_run *run, size_t i, struct err *err)
 {
-    const struct pl_planner p = {run->job, &run->arena, run->known};
     struct pl_decision d;
-    int rc = pl_decide(&d, &p, i, err);
+    int rc = pl_run_decide(run, i, &d, err);
 
-    if (rc != 0)
-        return rc;
-    tell_step(run, i, &d);
-    switch (d.action) {
-    case PL_UP_TO_DATE:
-        run->res->n_up_to_date++;
-        run->known[i].state = PL_KNOWN_WHOLE;
-        return pl_record_outputs_hash(run->known[i].outputs, &d.last, err);
-    case PL_SKIP:
-        run->res->n_skipped++;
-        run->known[i].state = PL_KNOWN_FAILED;
-        return 0;
-    default:
-        run->res->n_run++;
-        return pl_run_stage(run, i, &d, err);
-    }
-}
-
-static bool stopping(const struct pl_run *run)
-{
-    return run->ui->stopping(run->ui->user);
+    if (rc == 0)
+        rc = pl_run_tell(run, i, &d, err);
+    if (rc == 0 && d.action == PL_RUN)
+        rc = pl_run_stage(run, i, &d, err);
+    if (rc == 0 && d.action != PL_SKIP)
+        rc = pl_locked_outputs(run, i, err);
+    return rc;
 }
 
 /* The stages in order. The first failure is kept in *err; with --keep-going
@@ -142,18 +229,17 @@ static int do_stages(struct pl_run *run, struct err *err)
     size_t i;
     int first = 0;
 
-    for (i = 0; i < c->n_stages && !stopping(run); i++) {
+    for (i = 0; i < c->n_stages && !pl_run_stopping(run); i++) {
         struct err e = {0};
 
         if (!run->job->selected[i] || do_stage(run, i, &e) == 0)
             continue;
         run->known[i].state = PL_KNOWN_FAILED;
-        if (e.code == ERR_INTERRUPTED && stopping(run)) {
+        if (e.code == ERR_INTERRUPTED && pl_run_stopping(run)) {
             *err = e;
             return e.code;
         }
-        run->res->n_failed++;
-        run->ui->failed(run->ui->user, c->stages[i].id, &e);
+        pl_run_tell_failed(run, i, &e);
         if (first == 0) {
             first = e.code;
             *err = e;
@@ -161,12 +247,73 @@ static int do_stages(struct pl_run *run, struct err *err)
         if (!run->job->opts->keep_going)
             break;
     }
-    if (!stopping(run))
-        return first;
-    err_clear(err);
-    return err_set(err, ERR_INTERRUPTED,
-                   "stopped between two stages; the same command goes on from "
-                   "there");
+    return pl_run_stopping(run) ? pl_run_stopped(err) : first;
+}
+
+/* The lock of one folder of results; with --wait it may take a while. */
+static int take_lock(struct pl_run *run, const char *dir, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 100000000L};
+    bool told = false;
+    int rc;
+
+    while ((rc = pl_lock_take(&run->lock[run->n_locks], dir, err)) ==
+           ERR_LOCKED) {
+        char line[sizeof err->msg + 32];
+
+        if (!run->job->opts->wait)
+            return rc;
+        (void)snprintf(line, sizeof line, "waiting: %s", err->msg);
+        if (!told)
+            run->ui->log(run->ui->user, line);
+        told = true;
+        err_clear(err);
+        if (pl_run_stopping(run))
+            return err_set(err, ERR_INTERRUPTED,
+                           "stopped waiting for another run");
+        (void)nanosleep(&pause, NULL);
+    }
+    if (rc == 0)
+        run->n_locks++;
+    return rc;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct pl_config *const *x = a, *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* Makes and locks the folders of this file and of those that it imports, in
+ * the order of their names so that no two runs wait for each other. */
+static int take_locks(struct pl_run *run, struct err *err)
+{
+    const struct pl_config *c = run->job->config;
+    const struct pl_config **home =
+        arena_array(&run->arena, c->n_homes, sizeof *home);
+    size_t i;
+    int rc = 0;
+
+    run->lock = arena_array(&run->arena, c->n_homes, sizeof *run->lock);
+    if (!home || !run->lock)
+        return err_set(err, ERR_NOMEM, "out of memory starting the run");
+    memcpy(home, c->homes, c->n_homes * sizeof *home);
+    qsort(home, c->n_homes, sizeof *home, by_name);
+    for (i = 0; rc == 0 && i < c->n_homes; i++) {
+        char *dir = pl_job_home(run->job, home[i]);
+
+        if (!dir)
+            rc = err_set(err, ERR_NOMEM, "out of memory starting the run");
+        if (rc == 0)
+            rc = io_mkdirs(dir, err);
+        if (rc == 0)
+            rc = take_lock(run, dir, err);
+        if (rc == 0)
+            rc = pl_clear_temps(dir, err);
+        mem_free(dir);
+    }
+    return rc;
 }
 
 static int begin(struct pl_run *run, struct err *err)
@@ -177,17 +324,29 @@ static int begin(struct pl_run *run, struct err *err)
     int rc;
 
     run->known = arena_array(&run->arena, n + 1, sizeof *run->known);
-    if (!run->known)
+    run->res->done =
+        arena_array(&run->res->arena, n + 1, sizeof *run->res->done);
+    run->history = arena_array(&run->arena, run->job->config->n_homes,
+                               sizeof *run->history);
+    run->was =
+        arena_array(&run->arena, run->job->config->n_homes, sizeof *run->was);
+    if (!run->known || !run->res->done || !run->history || !run->was)
         return err_set(err, ERR_NOMEM, "out of memory starting the run");
     rc = nn_backend_open(&run->be, &device, run->device_line, err);
     if (rc != 0)
         return rc;
     run->ui->begin(run->ui->user, run->device_line, pl_job_recipe(run->job));
-    rc = io_mkdirs(run->job->dir, err);
-    if (rc == 0)
-        rc = pl_lock_take(&run->lock, run->job->dir, err);
-    if (rc == 0)
-        rc = pl_clear_temps(run->job->dir, err);
+    return take_locks(run, err);
+}
+
+/* The end of a run: verdicts unless it was stopped, and pipeline.lock.json; a
+ * run that is held to one does not write it. */
+static int conclude(struct pl_run *run, struct err *err)
+{
+    int rc = pl_run_stopping(run) ? 0 : assess_all(run, err);
+
+    if (rc == 0 && !run->locked)
+        rc = pl_write_lockfile(run, err);
     return rc;
 }
 
@@ -196,20 +355,20 @@ static int begin(struct pl_run *run, struct err *err)
 static int go(struct pl_run *run, struct err *err)
 {
     struct err late = {0};
-    bool changed;
     int rc = begin(run, err);
 
+    if (rc == 0 && run->job->opts->locked)
+        rc = pl_locked_open(run, err);
     if (rc == 0)
-        rc = pl_write_resolved(&changed, run->job, err);
+        rc = pl_write_resolved(run, err);
     if (rc != 0)
         return rc;
     run->res->began = true;
-    rc = do_stages(run, err);
-    if (!stopping(run))
-        (void)assess_all(run, &late);
-    if (late.code == 0 && (changed || run->res->n_run > 0))
-        (void)pl_write_lockfile(run, &late);
-    if (rc == 0 && late.code != 0) {
+    if (run->job->opts->jobs > 1)
+        rc = pl_run_jobs(run, err);
+    else
+        rc = do_stages(run, err);
+    if (conclude(run, &late) != 0 && rc == 0) {
         *err = late;
         rc = late.code;
     }
@@ -219,13 +378,15 @@ static int go(struct pl_run *run, struct err *err)
 int pl_run(struct pl_job *job, const struct pl_ui *ui, struct pl_result *res,
            struct err *err)
 {
-    struct pl_run run = {.job = job, .ui = ui, .res = res, .lock = {-1}};
+    struct pl_run run = {.job = job, .ui = ui, .res = res};
     int rc;
 
     memset(res, 0, sizeof *res);
     rc = go(&run, err);
     nn_backend_close(run.be);
-    pl_lock_drop(&run.lock);
+    while (run.n_locks > 0)
+        pl_lock_drop(&run.lock[--run.n_locks]);
+    pl_locked_close(&run);
     arena_free(&run.arena);
     return rc;
 }

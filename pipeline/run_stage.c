@@ -7,6 +7,7 @@
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
+#include "nn/base/str.h"
 #include "pipeline/facts.h"
 #include "pipeline/history.h"
 
@@ -29,30 +30,6 @@ static struct pl_record begin_record(const struct pl_run *run,
     return r;
 }
 
-/* A folder that holds nothing, or what an unfinished run of the same content
- * left. */
-static int prepare_folder(struct pl_run *run, const struct pl_decision *d,
-                          struct err *err)
-{
-    struct pl_work *w = &run->work;
-    int rc = 0;
-
-    w->dir = arena_printf(&w->arena, "%s/%s", run->job->dir, w->stage->id);
-    if (!w->dir)
-        return err_set(err, ERR_NOMEM, "out of memory starting stage '%s'",
-                       w->stage->id);
-    if (!d->resume)
-        rc = pl_history_move(&run->history, run->job->dir, w->stage->id, err);
-    if (rc == 0 && d->grown_from[0] && !run->job->opts->fresh) {
-        w->previous = arena_printf(&w->arena, "%s/.runs/%d/%s", run->job->dir,
-                                   run->history, w->stage->id);
-        if (!w->previous)
-            rc = err_set(err, ERR_NOMEM, "out of memory starting stage '%s'",
-                         w->stage->id);
-    }
-    return rc != 0 ? rc : io_mkdirs(w->dir, err);
-}
-
 static void forget_attempt(struct pl_work *w)
 {
     pl_metrics_clear(&w->metrics);
@@ -67,12 +44,13 @@ static int try_once(struct pl_run *run, const struct pl_decision *d,
     struct pl_work *w = &run->work;
     struct pl_stage_ctx ctx = {
         .run = run,
-        .config = run->job->config,
+        .config = w->stage->home,
         .stage = w->stage,
         .dir = w->dir,
-        .out = run->job->dir,
+        .out = w->home,
         .be = w->stage->kind->needs_device ? run->be : NULL,
         .fresh = !d->resume,
+        .offline = run->job->opts->offline,
         .fingerprint = d->fingerprint,
         .previous = w->previous,
         .previous_fingerprint = w->previous ? d->grown_from : NULL,
@@ -158,7 +136,7 @@ static int measure_outputs(struct pl_run *run, struct pl_record *r,
 {
     struct pl_work *w = &run->work;
     struct pl_stage_ctx ctx = {
-        .run = run, .stage = w->stage, .dir = w->dir, .out = run->job->dir};
+        .run = run, .stage = w->stage, .dir = w->dir, .out = w->home};
     const char *path = pl_artifact_path(&ctx, "metrics.json", err);
     size_t i;
     int rc;
@@ -234,17 +212,107 @@ static void leave_unfinished(struct pl_run *run, struct pl_record *r,
     (void)pl_record_write(r, run->work.dir, PL_UNFINISHED_FILE, &none);
 }
 
-static int work_through(struct pl_run *run, const struct pl_decision *d,
-                        struct err *err)
+/* False: out of memory. */
+static bool name_folders(struct pl_run *run)
 {
     struct pl_work *w = &run->work;
+    char *home = pl_job_home(run->job, w->stage->home);
+
+    if (home)
+        w->home = arena_strdup(&w->arena, home);
+    if (w->home)
+        w->dir = arena_printf(&w->arena, "%s/%s", w->home, w->stage->dir);
+    mem_free(home);
+    return w->dir != NULL;
+}
+
+/* The index of a file among those that the stages are from. */
+static size_t home_index(const struct pl_run *run, const struct pl_config *home)
+{
+    const struct pl_config *c = run->job->config;
+    size_t i = 0;
+
+    while (i + 1 < c->n_homes && c->homes[i] != home)
+        i++;
+    return i;
+}
+
+/* Moves away what the folder holds. With its first move a run also keeps what
+ * those results were made from. */
+static int move_away(struct pl_run *run, size_t home, struct err *err)
+{
+    const struct pl_work *w = &run->work;
+    int *n = &run->history[home];
+    bool first = *n == 0;
+    int rc = pl_history_move(n, w->home, w->stage->dir, err);
+
+    if (rc == 0 && first && *n > 0 && run->was[home])
+        rc = pl_history_resolved(*n, w->home, run->was[home], err);
+    return rc;
+}
+
+/* A folder that holds nothing, or what an unfinished run of the same content
+ * left. */
+int pl_run_stage_begin(struct pl_run *run, size_t i,
+                       const struct pl_decision *d, struct err *err)
+{
+    struct pl_work *w = &run->work;
+    size_t home;
+    int rc = 0;
+
+    memset(w, 0, sizeof *w);
+    w->stage = &run->job->config->stages[i];
+    home = home_index(run, w->stage->home);
+    if (!name_folders(run))
+        return err_set(err, ERR_NOMEM, "out of memory starting stage '%s'",
+                       w->stage->id);
+    if (!d->resume)
+        rc = move_away(run, home, err);
+    if (rc == 0 && d->grown_from[0] && !run->job->opts->fresh) {
+        w->previous = arena_printf(&w->arena, "%s/.runs/%d/%s", w->home,
+                                   run->history[home], w->stage->dir);
+        if (!w->previous)
+            rc = err_set(err, ERR_NOMEM, "out of memory starting stage '%s'",
+                         w->stage->id);
+    }
+    return rc != 0 ? rc : io_mkdirs(w->dir, err);
+}
+
+/* Results made from inputs that changed meanwhile are kept, and made again
+ * next time. */
+static int recheck(struct pl_run *run, const struct pl_decision *d,
+                   struct pl_record *r, struct err *err)
+{
+    const struct pl_stage *s = run->work.stage;
+    size_t i = (size_t)(s - run->job->config->stages);
+    struct str line = {0};
+    int rc = pl_run_recheck(&r->changed, run, i, d, err);
+
+    if (rc != 0 || !r->changed)
+        return rc;
+    str_addf(&line,
+             "warning: while stage '%s' ran, %s; it runs again next time",
+             s->id, r->changed);
+    if (line.failed)
+        rc = err_set(err, ERR_NOMEM, "out of memory ending stage '%s'", s->id);
+    else {
+        pl_log_line(run, line.text);
+        run->ui->log(run->ui->user, line.text);
+    }
+    str_free(&line);
+    return rc;
+}
+
+int pl_run_stage_work(struct pl_run *run, const struct pl_decision *d,
+                      double *seconds, struct err *err)
+{
+    struct pl_work *w = &run->work;
+    struct pl_known *known = &run->known[w->stage - run->job->config->stages];
     char started[PL_TIME_LEN];
     struct pl_record r;
     double begin = pl_clock();
-    int rc = prepare_folder(run, d, err);
+    int rc;
 
-    if (rc != 0)
-        return rc;
     pl_time_now(started);
     r = begin_record(run, d, started);
     rc = pl_record_write(&r, w->dir, PL_UNFINISHED_FILE, err);
@@ -252,33 +320,41 @@ static int work_through(struct pl_run *run, const struct pl_decision *d,
         rc = pl_log_open(run, d->reason, err);
     if (rc == 0)
         rc = attempt(run, d, err);
-    r.seconds = pl_clock() - begin;
+    *seconds = r.seconds = pl_clock() - begin;
+    if (rc == 0)
+        rc = recheck(run, d, &r, err);
     if (rc == 0)
         rc = finish(run, &r, err);
     if (rc != 0)
         leave_unfinished(run, &r, err);
     else
-        run->ui->ended(run->ui->user, w->stage->id, r.seconds);
-    return rc == 0
-               ? pl_record_outputs_hash(
-                     run->known[w->stage - run->job->config->stages].outputs,
-                     &r, err)
-               : rc;
+        rc = pl_record_outputs_hash(known->outputs, &r, err);
+    known->state = rc == 0 ? PL_KNOWN_WHOLE : PL_KNOWN_FAILED;
+    return rc;
+}
+
+void pl_run_stage_end(struct pl_run *run)
+{
+    struct pl_work *w = &run->work;
+
+    pl_metrics_clear(&w->metrics);
+    pl_metrics_clear(&w->facts);
+    arena_free(&w->arena);
+    memset(w, 0, sizeof *w);
 }
 
 int pl_run_stage(struct pl_run *run, size_t i, const struct pl_decision *d,
                  struct err *err)
 {
-    struct pl_work *w = &run->work;
-    int rc;
+    double seconds = 0;
+    int rc = pl_run_stage_begin(run, i, d, err);
 
-    memset(w, 0, sizeof *w);
-    w->stage = &run->job->config->stages[i];
-    rc = work_through(run, d, err);
-    run->known[i].state = rc == 0 ? PL_KNOWN_WHOLE : PL_KNOWN_FAILED;
-    pl_metrics_clear(&w->metrics);
-    pl_metrics_clear(&w->facts);
-    arena_free(&w->arena);
-    memset(w, 0, sizeof *w);
+    if (rc == 0)
+        rc = pl_run_stage_work(run, d, &seconds, err);
+    if (rc == 0)
+        pl_run_tell_ended(run, i, seconds);
+    else
+        run->known[i].state = PL_KNOWN_FAILED;
+    pl_run_stage_end(run);
     return rc;
 }

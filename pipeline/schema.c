@@ -17,6 +17,17 @@ const struct pl_field *pl_schema_field(const struct pl_schema *schema,
     return NULL;
 }
 
+size_t pl_schema_names(const struct pl_schema *schema, const char *type,
+                       const char *names[PL_MAX_FIELDS])
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < schema->n_fields && n < PL_MAX_FIELDS; i++)
+        if (!type || pl_field_applies(schema->fields[i].when, type))
+            names[n++] = schema->fields[i].name;
+    return n;
+}
+
 bool pl_field_applies(const char *words, const char *word)
 {
     size_t len = strlen(word);
@@ -327,11 +338,8 @@ static void read_field(struct reader *r, const struct source *s,
 static void check_keys(struct reader *r, const struct source *s)
 {
     const char *names[PL_MAX_FIELDS];
-    size_t i, n = 0;
+    size_t i, n = pl_schema_names(s->schema, s->type, names);
 
-    for (i = 0; i < s->schema->n_fields && n < PL_MAX_FIELDS; i++)
-        if (!s->type || pl_field_applies(s->schema->fields[i].when, s->type))
-            names[n++] = s->schema->fields[i].name;
     for (i = 0; i < s->node->n; i++) {
         const struct pl_pair *p = &s->node->pairs[i];
 

@@ -44,8 +44,10 @@ enum pl_field_flags {
     PL_F_POINTER = 2, /* PL_T_STRUCT behind a pointer; PL_T_LIST of one bare
                          value may be written without brackets: PL_F_ONE */
     PL_F_ONE = 4,
-    PL_F_OPEN_MIN = 8, /* value > min instead of >= min */
-    PL_F_OPEN_MAX = 16 /* value < max */
+    PL_F_OPEN_MIN = 8,  /* value > min instead of >= min */
+    PL_F_OPEN_MAX = 16, /* value < max */
+    PL_F_GROUP = 32     /* PL_T_STAGE: a stage with a matrix may be named, for
+                           all its cells */
 };
 
 struct pl_list {
@@ -89,6 +91,9 @@ struct pl_names {
     const char *const *datasets, *const *models, *const *stages;
     size_t n_datasets, n_models, n_stages;
     const char *const *stage_uses; /* the kinds of the stages; or NULL */
+    const size_t *stage_cells;     /* 0, or how many cells the stage stands for;
+                                      they follow it in the list; or NULL */
+    bool stages_unknown;           /* after an error: stages are not checked */
 };
 
 /* Fills out (schema->size bytes) from node (NULL or a map; anything else is an
@@ -109,6 +114,10 @@ void pl_schema_canonical(const struct pl_schema *schema, const void *in,
 /* The field called name, or NULL. */
 const struct pl_field *pl_schema_field(const struct pl_schema *schema,
                                        const char *name);
+enum { PL_MAX_FIELDS = 64 }; /* of a table */
+/* The names of the fields that apply to type (NULL: all); how many. */
+size_t pl_schema_names(const struct pl_schema *schema, const char *type,
+                       const char *names[PL_MAX_FIELDS]);
 /* True if word is one of the words in words; words NULL: true. */
 bool pl_field_applies(const char *words, const char *word);
 

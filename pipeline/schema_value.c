@@ -293,6 +293,31 @@ static void read_enum(struct reader *r, const struct pl_field *f, int *at,
     *at = i;
 }
 
+/* A stage of one of the kinds that f takes, and a single one unless f takes
+ * all the cells of a matrix; i is its number in names. */
+static void check_stage(struct reader *r, const struct pl_field *f,
+                        const struct pl_node *node, size_t i)
+{
+    const struct pl_names *names = r->names;
+    size_t cells = names->stage_cells ? names->stage_cells[i] : 0, k;
+
+    if (cells > 0 && !(f->flags & PL_F_GROUP)) {
+        pl_diag_error(r->d, node->loc,
+                      "%s takes one stage; '%s' is a matrix of %zu", f->name,
+                      node->text, cells);
+        pl_diag_help(r->d, "name one of its cells: %s", names->stages[i + 1]);
+        return;
+    }
+    if (!f->choices || !names->stage_uses || !names->stage_uses[i])
+        return;
+    for (k = 0; f->choices[k]; k++)
+        if (strcmp(f->choices[k], names->stage_uses[i]) == 0)
+            return;
+    pl_diag_error(r->d, node->loc,
+                  "%s takes a stage that uses %s; '%s' uses %s", f->name,
+                  f->choices[0], node->text, names->stage_uses[i]);
+}
+
 /* An entry of names, and where choices are given, of one of these kinds. */
 static void read_name(struct reader *r, const struct pl_field *f,
                       enum pl_type type, const char **at,
@@ -300,10 +325,10 @@ static void read_name(struct reader *r, const struct pl_field *f,
 {
     const struct pl_names *names = r->names;
     const char *const *list;
-    size_t n, i, k;
+    size_t n, i;
 
     *at = node->text;
-    if (!names)
+    if (!names || (type == PL_T_STAGE && names->stages_unknown))
         return;
     list = type == PL_T_DATASET ? names->datasets
            : type == PL_T_MODEL ? names->models
@@ -313,21 +338,22 @@ static void read_name(struct reader *r, const struct pl_field *f,
                              : names->n_stages;
     for (i = 0; i < n && strcmp(list[i], node->text) != 0; i++)
         continue;
-    if (i == n) {
-        pl_diag_error(r->d, node->loc, "there is no %s '%s'",
-                      due(type) + strlen("the name of a "), node->text);
-        pl_diag_suggest(r->d, node->text, list, n);
+    if (i < n) {
+        if (type == PL_T_STAGE)
+            check_stage(r, f, node, i);
         return;
     }
-    if (type != PL_T_STAGE || !f->choices || !names->stage_uses ||
-        !names->stage_uses[i])
-        return;
-    for (k = 0; f->choices[k]; k++)
-        if (strcmp(f->choices[k], names->stage_uses[i]) == 0)
-            return;
-    pl_diag_error(r->d, node->loc,
-                  "%s takes a stage that uses %s; '%s' uses %s", f->name,
-                  f->choices[0], node->text, names->stage_uses[i]);
+    pl_diag_error(r->d, node->loc, "there is no %s '%s'",
+                  due(type) + strlen("the name of a "), node->text);
+    for (i = 0; i < n; i++)
+        if (!node->quoted && strncmp(list[i], node->text, node->len) == 0 &&
+            list[i][node->len] == ',')
+            break;
+    if (i < n) /* cut at the comma of a cell's name */
+        pl_diag_help(r->d, "inside of { } and [ ] write '%s' in quotes",
+                     list[i]);
+    else
+        pl_diag_suggest(r->d, node->text, list, n);
 }
 
 static void read_sha256(struct reader *r, const struct pl_field *f,
@@ -446,6 +472,10 @@ void pl_value_read(struct reader *r, const struct pl_field *f,
     } else if (node->kind != PL_SCALAR) {
         pl_diag_error(r->d, node->loc, "%s must be %s, not %s", f->name,
                       due(type), pl_node_words(node, words));
+    } else if (node->stage && type != PL_T_PATH) {
+        pl_diag_error(r->d, node->loc,
+                      "%s is no path: ${stages...} cannot stand there",
+                      f->name);
     } else {
         read_word(r, f, type, at, node);
     }

@@ -7,8 +7,6 @@
 #include "pipeline/node.h"
 #include "pipeline/schema.h"
 
-enum { PL_MAX_FIELDS = 64 }; /* of a table */
-
 struct reader {
     const struct pl_names *names; /* NULL: references are not checked */
     struct arena *arena;

@@ -34,6 +34,8 @@ struct pl_stage_kind {
     const char *help; /* one sentence */
     const struct pl_schema *with;
     bool needs_device; /* gets ctx->be; never two such stages at once */
+    bool has_values;   /* leaves named numbers in values.json, as metrics.json,
+                          for expectations about a `value` */
     bool measures; /* times something: runs alone, and its results hang on the
                       machine */
     int version;   /* raised when the same config must give other artifacts */

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nn/base/mem.h"
@@ -120,14 +121,17 @@ static int report(struct evaluate *e, struct err *err)
     pl_metric(e->ctx, "samples", (double)r->samples);
     pl_metric(e->ctx, "loss", r->loss);
     if (!r->has_accuracy) {
-        pl_say(e->ctx, "%s set: %lld samples, loss %.4f",
-               set_names[e->with->set], (long long)r->samples, r->loss);
+        pl_say(e->ctx, "%s set, checkpoint %s: %lld samples, loss %.4f",
+               set_names[e->with->set], e->with->checkpoint,
+               (long long)r->samples, r->loss);
         return 0;
     }
     pl_metric(e->ctx, "accuracy", r->accuracy);
     pl_metric(e->ctx, "correct", (double)r->correct);
-    pl_say(e->ctx, "%s set: %lld of %lld right, accuracy %.2f %%, loss %.4f",
-           set_names[e->with->set], (long long)r->correct,
+    pl_say(e->ctx,
+           "%s set, checkpoint %s: %lld of %lld right, accuracy %.2f %%, loss "
+           "%.4f",
+           set_names[e->with->set], e->with->checkpoint, (long long)r->correct,
            (long long)r->samples, 100.0 * r->accuracy, r->loss);
     return e->confusion ? write_confusion(e, err) : 0;
 }
@@ -136,14 +140,16 @@ static int evaluate(struct pl_stage_ctx *ctx, struct err *err)
 {
     struct evaluate e = {.ctx = ctx, .with = ctx->stage->with};
     const struct pl_stage *from = pl_config_stage(ctx->config, e.with->from);
+    struct pl_stage_ctx other = *ctx; /* of the file that trained it */
     int rc;
 
     e.train = from->with;
-    rc = pl_open_dataset(ctx, e.train->dataset, &e.sets, err);
+    other.config = from->home;
+    rc = pl_open_dataset(&other, e.train->dataset, &e.sets, err);
     if (rc == 0)
         rc = choose_set(&e, err);
     if (rc == 0)
-        rc = pl_model_new(&e.model, ctx->config, e.train->model, ctx->be,
+        rc = pl_model_new(&e.model, from->home, e.train->model, ctx->be,
                           &e.data->sample, NULL, err);
     if (rc == 0)
         rc = load_model(&e, err);
@@ -155,6 +161,36 @@ static int evaluate(struct pl_stage_ctx *ctx, struct err *err)
     nn_model_free(e.model);
     pl_sets_close(&e.sets);
     return rc;
+}
+
+/* Whether stage train will leave that checkpoint. */
+static void check_checkpoint(const struct pl_evaluate_with *w,
+                             const struct pl_train_with *train,
+                             const struct pl_stage *s, struct pl_diag *d)
+{
+    static const char *const names[] = {"best", "last"};
+    struct pl_loc loc = pl_node_key_loc(w->node, "checkpoint", s->loc);
+    const struct pl_checkpointing *k = &train->checkpoint;
+    char *end;
+    long n;
+
+    if (strcmp(w->checkpoint, "best") == 0 ||
+        strcmp(w->checkpoint, "last") == 0)
+        return;
+    if (strncmp(w->checkpoint, "epoch-", 6) != 0) {
+        pl_diag_error(d, loc, "checkpoint '%s' is none of best, last, epoch-N",
+                      w->checkpoint);
+        pl_diag_suggest(d, w->checkpoint, names, 2);
+        return;
+    }
+    n = strtol(w->checkpoint + 6, &end, 10);
+    if (*end == '\0' && n >= 1 && n <= train->epochs && k->every_n_epochs > 0 &&
+        n % k->every_n_epochs == 0)
+        return;
+    pl_diag_error(d, loc, "stage '%s' leaves no checkpoint '%s'", w->from,
+                  w->checkpoint);
+    pl_diag_help(d, "it has %lld epochs and checkpoint.every_n_epochs: %lld",
+                 (long long)train->epochs, (long long)k->every_n_epochs);
 }
 
 /* best, last or epoch-N, of a stage that trains and writes it. */
@@ -176,7 +212,7 @@ static void check_evaluate(const struct pl_config *c, const struct pl_stage *s,
         return;
     }
     train = from->with;
-    ds = pl_config_dataset(c, train->dataset);
+    ds = pl_config_dataset(from->home, train->dataset);
     if (strcmp(w->checkpoint, "best") == 0 && ds && ds->split.validation == 0) {
         pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
                       "checkpoint: best needs a validation split, "
@@ -185,16 +221,13 @@ static void check_evaluate(const struct pl_config *c, const struct pl_stage *s,
         pl_diag_help(d, "add split: {validation: 5000, seed: 0} to the data "
                         "set, or use checkpoint: last");
     }
+    check_checkpoint(w, train, s, d);
+    if (w->set == 0 && ds && !pl_dataset_has_test(ds))
+        pl_diag_error(d, pl_node_key_loc(w->node, "set", s->loc),
+                      "data set '%s' has no test set", train->dataset);
     if (w->set == 1 && ds && ds->split.validation == 0)
         pl_diag_error(d, pl_node_key_loc(w->node, "set", s->loc),
                       "data set '%s' has no validation split", train->dataset);
-    if (strcmp(w->checkpoint, "best") != 0 &&
-        strcmp(w->checkpoint, "last") != 0 &&
-        strncmp(w->checkpoint, "epoch-", 6) != 0)
-        pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
-                      "checkpoint '%s' is none of best, last, "
-                      "epoch-N",
-                      w->checkpoint);
 }
 
 const struct pl_stage_kind pl_kind_evaluate = {

@@ -39,7 +39,7 @@ static int write_curve(struct pl_train *t, struct err *err)
     str_addf(&title, "%s: %s", t->ctx->config->name, t->ctx->config->recipe);
     if (t->ctx->config->recipe[0] == '\0') {
         str_clear(&title);
-        str_addf(&title, "%s: %s", t->ctx->config->name, t->ctx->stage->id);
+        str_addf(&title, "%s: %s", t->ctx->config->name, t->ctx->stage->local);
     }
     rc = title.failed
              ? err_set(err, ERR_NOMEM, "out of memory for the loss curve")
@@ -53,17 +53,11 @@ static int write_curve(struct pl_train *t, struct err *err)
     return write_text(t->ctx, "curve.svg", &svg, err);
 }
 
-static bool asked_to_stop(void *user)
-{
-    return pl_stopping(user);
-}
-
 static int measure(struct pl_train *t, const struct nn_data *data,
                    struct pl_measured *m, struct err *err)
 {
-    struct nn_eval_opts opts = {.batch_size = t->with->eval_batch_size,
-                                .stop = asked_to_stop,
-                                .user = t->ctx};
+    /* Not stopped half way: an epoch that ended is evaluated and saved. */
+    struct nn_eval_opts opts = {.batch_size = t->with->eval_batch_size};
     int rc;
 
     if (!data)
@@ -97,10 +91,16 @@ static double monitored(const struct pl_train *t)
     return m->r.loss;
 }
 
+/* Whether a larger value is better: of an accuracy, unless said otherwise. */
+static bool more_is_better(const struct pl_monitor *m)
+{
+    return m && (m->mode == 0 ? m->metric == 1 : m->mode == 2);
+}
+
 static int keep_best(struct pl_train *t, struct err *err)
 {
     double v = monitored(t);
-    bool most = t->with->monitor && t->with->monitor->mode == 1;
+    bool most = more_is_better(t->with->monitor);
     bool better = most ? v > t->best : v < t->best;
 
     if (isnan(v) || !(isnan(t->best) || better))
@@ -381,6 +381,30 @@ done:
     return rc;
 }
 
+/* One logit a class: what can be known before the data are there. */
+static void check_outputs(const struct pl_config *c,
+                          const struct pl_train_with *w,
+                          const struct pl_dataset *ds, struct pl_diag *d)
+{
+    const struct pl_model *m = pl_config_model(c, w->model);
+    const struct pl_layer *l = m ? m->layers.items : NULL;
+    const struct pl_layer *last = NULL;
+    size_t i;
+
+    for (i = 0; m && i < m->layers.n; i++)
+        if (l[i].type == NN_LAYER_LINEAR)
+            last = &l[i];
+    if (!ds || !last || ds->classes < 2 || last->out >= ds->classes)
+        return;
+    if (w->loss != PL_LOSS_AUTO && w->loss != PL_LOSS_CROSS_ENTROPY)
+        return;
+    pl_diag_error(d, last->node->loc,
+                  "the last linear layer has %lld outputs for the %lld classes "
+                  "of dataset '%s'",
+                  (long long)last->out, (long long)ds->classes, w->dataset);
+    pl_diag_help(d, "write out: %lld", (long long)ds->classes);
+}
+
 /* best needs a validation split: nothing is chosen on the test set. */
 static void check_train(const struct pl_config *c, const struct pl_stage *s,
                         struct pl_diag *d)
@@ -393,9 +417,10 @@ static void check_train(const struct pl_config *c, const struct pl_stage *s,
                       "monitor needs a validation split, and "
                       "dataset '%s' has none",
                       w->dataset);
-        pl_diag_help(d, "add split: {validation: 5000, seed: 0} to the data "
-                        "set");
+        pl_diag_help(d, "add split: {validation: N, seed: 0} to the data set; "
+                        "N of its training samples then validate");
     }
+    check_outputs(c, w, ds, d);
     if (w->checkpoint.keep_last_n > 0 && w->checkpoint.every_n_epochs == 0) {
         pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
                       "checkpoint.keep_last_n needs "

@@ -34,16 +34,37 @@ static const struct nn_optim_spec *find_optimizer(const char *name)
     return NULL;
 }
 
+/* The weight's shape by what the layer is told to be; none: 0 dimensions. */
+static struct nn_shape weight_shape(const struct nn_layer *l)
+{
+    switch (l->type) {
+    case NN_LAYER_LINEAR:
+        return nn_shape2(nn_shape_numel(&l->out), nn_shape_numel(&l->in));
+    case NN_LAYER_CONV2D:
+        return (struct nn_shape){
+            4, {l->out.dim[0], l->in.dim[0], l->kernel, l->kernel}};
+    case NN_LAYER_BATCH_NORM:
+        return nn_shape1(l->in.dim[0]);
+    case NN_LAYER_LAYER_NORM:
+        return l->in;
+    default:
+        return nn_shape0();
+    }
+}
+
 static int64_t weights_of(const struct nn_layer *l)
 {
-    if (l->type != NN_LAYER_LINEAR)
-        return 0;
-    return nn_shape_numel(&l->out) * nn_shape_numel(&l->in);
+    struct nn_shape s = weight_shape(l);
+
+    return s.ndim > 0 ? nn_shape_numel(&s) : 0;
 }
 
 static int64_t biases_of(const struct nn_layer *l)
 {
-    return l->has_bias ? nn_shape_numel(&l->out) : 0;
+    if (!l->has_bias)
+        return 0;
+    return l->type == NN_LAYER_LAYER_NORM ? weights_of(l)
+                                          : weight_shape(l).dim[0];
 }
 
 int64_t pl_summary_parameters(const struct nn_model *m)
@@ -171,21 +192,25 @@ static void write_layers(struct writer *w)
 static void write_working(struct writer *w)
 {
     const struct nn_model *m = w->s->model;
-    int i;
+    int i, k;
 
     heading(w, "Working");
     for (i = 0; i < m->n_layers; i++) {
         const struct nn_layer *l = &m->layer[i];
+        struct nn_shape s = weight_shape(l);
 
-        if (l->type != NN_LAYER_LINEAR)
+        if (s.ndim == 0)
             continue;
         item(w);
         str_addf(w->out, "%s.weight: ", l->name);
-        add_count(w->out, nn_shape_numel(&l->out));
-        str_add(w->out, TIMES);
-        add_count(w->out, nn_shape_numel(&l->in));
-        str_add(w->out, " = ");
-        add_count(w->out, weights_of(l));
+        for (k = 0; k < s.ndim; k++) {
+            str_add(w->out, k > 0 ? TIMES : "");
+            add_count(w->out, s.dim[k]);
+        }
+        if (s.ndim > 1) {
+            str_add(w->out, " = ");
+            add_count(w->out, weights_of(l));
+        }
         str_addc(w->out, '\n');
         if (!l->has_bias)
             continue;
@@ -205,7 +230,7 @@ static void write_sum(struct writer *w, int64_t n)
     item(w);
     str_add(w->out, "sum: ");
     for (i = 0; i < m->n_layers; i++) {
-        if (m->layer[i].type != NN_LAYER_LINEAR)
+        if (weights_of(&m->layer[i]) == 0)
             continue;
         str_add(w->out, plus);
         add_count(w->out, weights_of(&m->layer[i]));
@@ -236,15 +261,19 @@ static void write_bytes(struct writer *w, int64_t n)
     str_add(w->out, " kB (\xc3\xb7 1000)\n");
 }
 
-/* The two linear layers of a network with one hidden layer. */
+/* The two linear layers of a network with one hidden layer and nothing else to
+ * train. */
 static bool one_hidden_layer(const struct nn_model *m,
                              const struct nn_layer *l[2])
 {
     int i, n = 0;
 
-    for (i = 0; i < m->n_layers; i++)
+    for (i = 0; i < m->n_layers; i++) {
+        if (m->layer[i].n_params > 0 && m->layer[i].type != NN_LAYER_LINEAR)
+            return false;
         if (m->layer[i].type == NN_LAYER_LINEAR && n++ < 2)
             l[n - 1] = &m->layer[i];
+    }
     return n == 2;
 }
 

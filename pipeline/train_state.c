@@ -60,15 +60,25 @@ static int add_params(struct bundle *b, const char *prefix,
     int rc = 0, i;
 
     for (i = 0; rc == 0 && i < p->n && !b->failed; i++) {
-        size_t n = (size_t)nn_tensor_numel(p->t[i]);
-        float *v = arena_array(&b->arena, n + 1, sizeof *v);
+        const struct nn_tensor *t = p->t[i];
+        size_t n = (size_t)nn_tensor_numel(t);
+        void *v = arena_array(&b->arena, n + 1, nn_dtype_size(t->dtype));
 
         if (v)
-            rc = nn_tensor_get(p->t[i], v, err);
-        add_entry(b, arena_printf(&b->arena, "%s%s", prefix, p->t[i]->name),
-                  NN_F32, &p->t[i]->shape, v);
+            rc = nn_tensor_get(t, v, err);
+        add_entry(b, arena_printf(&b->arena, "%s%s", prefix, t->name), t->dtype,
+                  &t->shape, v);
     }
     return rc;
+}
+
+/* What evaluation needs: parameters and buffers. */
+static int add_model(struct bundle *b, const struct nn_model *m,
+                     struct err *err)
+{
+    int rc = add_params(b, "", &m->params, err);
+
+    return rc == 0 ? add_params(b, "", &m->buffers, err) : rc;
 }
 
 static int write_bundle(struct pl_train *t, struct bundle *b, const char *name,
@@ -86,34 +96,46 @@ static int write_bundle(struct pl_train *t, struct bundle *b, const char *name,
     return rc == 0 ? pl_artifact_add(t->ctx, name, err) : rc;
 }
 
-static bool is_param(const struct nn_model *m, const char *name)
+static bool holds(const struct nn_params *p, const char *name)
 {
     int i;
 
-    for (i = 0; i < m->params.n; i++)
-        if (strcmp(m->params.t[i]->name, name) == 0)
+    for (i = 0; i < p->n; i++)
+        if (strcmp(p->t[i]->name, name) == 0)
             return true;
     return false;
 }
 
-int pl_model_load(struct nn_model *m, const char *path, struct err *err)
+static int load_params(struct nn_params *p, const struct nn_ckpt *c,
+                       const char *path, struct err *err)
 {
     const struct nn_ckpt_entry *e;
-    struct nn_ckpt *c;
-    size_t k;
-    int rc = nn_ckpt_read(&c, path, err), i;
+    int rc = 0, i;
 
-    if (rc != 0)
-        return rc;
-    for (i = 0; rc == 0 && i < m->params.n; i++) {
-        struct nn_tensor *t = m->params.t[i];
+    for (i = 0; rc == 0 && i < p->n; i++) {
+        struct nn_tensor *t = p->t[i];
 
-        rc = nn_ckpt_need(c, path, t->name, NN_F32, &t->shape, &e, err);
+        rc = nn_ckpt_need(c, path, t->name, t->dtype, &t->shape, &e, err);
         if (rc == 0)
             rc = nn_tensor_set(t, e->data, err);
     }
+    return rc;
+}
+
+int pl_model_load(struct nn_model *m, const char *path, struct err *err)
+{
+    struct nn_ckpt *c;
+    size_t k;
+    int rc = nn_ckpt_read(&c, path, err);
+
+    if (rc != 0)
+        return rc;
+    rc = load_params(&m->params, c, path, err);
+    if (rc == 0)
+        rc = load_params(&m->buffers, c, path, err);
     for (k = 0; rc == 0 && k < c->n; k++)
-        if (!is_param(m, c->entry[k].name))
+        if (!holds(&m->params, c->entry[k].name) &&
+            !holds(&m->buffers, c->entry[k].name))
             rc = err_set(err, ERR_CORRUPT,
                          "'%s' holds '%s', which the model does not have", path,
                          c->entry[k].name);
@@ -128,13 +150,14 @@ int pl_train_save_model(struct pl_train *t, const char *name, struct err *err)
     int rc;
 
     (void)snprintf(file, sizeof file, "checkpoints/%s.safetensors", name);
-    b.entry =
-        arena_array(&b.arena, (size_t)t->model->params.n + 1, sizeof *b.entry);
+    b.entry = arena_array(
+        &b.arena, (size_t)(t->model->params.n + t->model->buffers.n) + 1,
+        sizeof *b.entry);
     b.failed = !b.entry;
     add_meta(&b, "format", "pt"); /* what torch's own writer says */
     add_meta_int(&b, "epoch", t->epoch);
     add_meta_int(&b, "step", t->trainer->step);
-    rc = add_params(&b, "", &t->model->params, err);
+    rc = add_model(&b, t->model, err);
     if (rc == 0)
         rc = write_bundle(t, &b, file, err);
     arena_free(&b.arena);
@@ -193,13 +216,13 @@ int pl_train_save_state(struct pl_train *t, struct err *err)
     struct nn_shape curve = nn_shape2((int64_t)t->curve.n, PL_CURVE_COLUMNS);
     size_t most =
         (size_t)t->model->params.n * (size_t)(1 + t->trainer->optim->n_state) +
-        3;
+        (size_t)t->model->buffers.n + 3;
     int rc;
 
     b.entry = arena_array(&b.arena, most, sizeof *b.entry);
     b.failed = !b.entry;
     add_progress(&b, t);
-    rc = add_params(&b, "", &t->model->params, err);
+    rc = add_model(&b, t->model, err);
     if (rc == 0)
         rc = add_optimizer(&b, t, err);
     if (rc == 0 && !b.failed) {
@@ -264,8 +287,8 @@ static void read_params(struct reading *r, const char *prefix,
 
     for (i = 0; r->rc == 0 && i < p->n; i++) {
         (void)snprintf(name, sizeof name, "%s%s", prefix, p->t[i]->name);
-        r->rc = nn_ckpt_need(r->c, r->path, name, NN_F32, &p->t[i]->shape, &e,
-                             r->err);
+        r->rc = nn_ckpt_need(r->c, r->path, name, p->t[i]->dtype,
+                             &p->t[i]->shape, &e, r->err);
         if (r->rc == 0)
             r->rc = nn_tensor_set(p->t[i], e->data, r->err);
     }
@@ -358,6 +381,7 @@ static int load_from(struct pl_train *t, const char *path, const char *print,
     }
     read_progress(&r, t);
     read_params(&r, "", &t->model->params);
+    read_params(&r, "", &t->model->buffers);
     read_optimizer(&r, t->trainer->optim);
     read_generator(&r, t);
     read_curve(&r, t);

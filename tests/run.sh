@@ -1,12 +1,12 @@
 #!/bin/sh
 # tests/run.sh FILE: one test file for prove. Runs a cmocka program, a .bats or
 # a .sh file under a time limit, passes its TAP on, and shows what it skipped
-# and why it failed. Its exit status is the verdict; 77 with no output means skipped, a
-# failure under REQUIRE_CUDA=1 when the name says cuda.
+# and why it failed. Its exit status is the verdict; 77 with no output means
+# skipped, and under REQUIRE_CUDA=1 failed if the name says cuda.
 set -u
 
 file=$1
-limit=${TEST_TIMEOUT:-100}
+limit=${TEST_TIMEOUT:-240}
 out=$(mktemp "${TMPDIR:-/tmp}/pipeline-tap.XXXXXX") || exit 1
 trap 'rm -f "$out"' EXIT
 trap 'exit 130' INT TERM

@@ -77,13 +77,13 @@ enum { MAX_OVERRIDES = 4 };
 static inline int load_path(struct fixture *f, const char *path,
                             const char *const *o)
 {
-    size_t n = 0;
+    struct pl_config_opts opts = {.overrides = o};
 
     pl_config_free(f->c);
     f->d.n = f->d.errors = 0;
-    while (o && n < MAX_OVERRIDES && o[n])
-        n++;
-    return pl_config_load(&f->c, path, o, n, &f->d, NULL);
+    while (o && opts.n_overrides < MAX_OVERRIDES && o[opts.n_overrides])
+        opts.n_overrides++;
+    return pl_config_load(&f->c, path, &opts, &f->d, NULL);
 }
 
 static inline void must_load_path(struct fixture *f, const char *path,

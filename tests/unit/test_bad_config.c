@@ -1,5 +1,6 @@
-/* Every tests/bad/config/NAME.yaml with the exact errors in NAME.err. A first
- * line "# with: a=b c=d" gives what the command line has. */
+/* Every NAME.yaml of tests/bad/config, and with --untrusted of
+ * tests/bad/untrusted, with the exact errors in NAME.err. A first line
+ * "# with: a=b c=d" gives what the command line has. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +17,7 @@
 #include "nn/base/mem.h"
 #include "pipeline/config.h"
 
-static const char folder[] = "tests/bad/config";
-
-enum { MAX_OVERRIDES = 8, AT_LEAST = 80 };
+enum { MAX_OVERRIDES = 8 };
 
 /* Cuts the rest of a "# with: " line at its blanks. */
 static size_t take_overrides(char *text, const char *out[MAX_OVERRIDES])
@@ -35,21 +34,23 @@ static size_t take_overrides(char *text, const char *out[MAX_OVERRIDES])
     return n;
 }
 
-static bool same_as_wanted(const char *path, const char *want)
+static bool same_as_wanted(const char *path, const char *want, bool untrusted)
 {
     const char *overrides[MAX_OVERRIDES];
+    struct pl_config_opts opts = {.overrides = overrides,
+                                  .untrusted = untrusted};
     struct arena arena = {0};
     struct pl_diag d = {.arena = &arena};
     struct pl_config *c;
     struct str got = {0};
     char *text;
-    size_t len, n;
+    size_t len;
     bool same;
     int rc;
 
     assert_int_equal(io_read_file(&text, &len, path, 1 << 20, NULL), 0);
-    n = take_overrides(text, overrides);
-    rc = pl_config_load(&c, path, overrides, n, &d, NULL);
+    opts.n_overrides = take_overrides(text, overrides);
+    rc = pl_config_load(&c, path, &opts, &d, NULL);
     pl_diag_print(&d, &got, false);
     same = rc == ERR_CONFIG && got.text && strcmp(got.text, want) == 0;
     if (!same)
@@ -63,7 +64,7 @@ static bool same_as_wanted(const char *path, const char *want)
 }
 
 /* True if the errors of folder/name are those in its .err. */
-static bool check(const char *name)
+static bool check(const char *folder, const char *name, bool untrusted)
 {
     char path[512], wanted[520], *want;
     size_t len;
@@ -76,18 +77,18 @@ static bool check(const char *name)
         print_error("there is no %s\n", wanted);
         return false;
     }
-    same = same_as_wanted(path, want);
+    same = same_as_wanted(path, want, untrusted);
     mem_free(want);
     return same;
 }
 
-static void every_bad_config_gets_its_exact_errors(void **state)
+/* Checks all of folder: at_least that many. */
+static void check_all(const char *folder, int at_least, bool untrusted)
 {
     DIR *dir = opendir(folder);
     struct dirent *e;
     int n = 0, wrong = 0;
 
-    (void)state;
     assert_non_null(dir);
     while ((e = readdir(dir))) {
         const char *dot = strrchr(e->d_name, '.');
@@ -95,18 +96,32 @@ static void every_bad_config_gets_its_exact_errors(void **state)
         if (!dot || strcmp(dot, ".yaml") != 0)
             continue;
         n++;
-        wrong += !check(e->d_name);
+        wrong += !check(folder, e->d_name, untrusted);
     }
     (void)closedir(dir);
     assert_int_equal(wrong, 0);
-    assert_true(n >= AT_LEAST);
+    assert_true(n >= at_least);
     assert_int_equal(mem_live(), 0);
+}
+
+static void every_bad_config_gets_its_exact_errors(void **state)
+{
+    (void)state;
+    check_all("tests/bad/config", 140, false);
+}
+
+static void every_hostile_config_is_refused_with_a_reason(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("PIPELINE_CACHE", "/nonexistent/cache", 1), 0);
+    check_all("tests/bad/untrusted", 30, true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_bad_config_gets_its_exact_errors),
+        cmocka_unit_test(every_hostile_config_is_refused_with_a_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void header_length_beyond_the_file_is_an_error(void **state)
     expect_corrupt("length 9 does not fit a file of 16 bytes");
     memset(bytes, 0xff, 8);
     put_bytes(bytes, sizeof bytes);
-    expect_corrupt("length 18446744073709551615 is more than 100000000");
+    expect_corrupt("length of 18446744073709551615, more than 100000000");
     memset(bytes, 0, 8);
     put_bytes(bytes, sizeof bytes);
     expect_corrupt("at offset 8");

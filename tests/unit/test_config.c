@@ -218,8 +218,8 @@ static void a_missing_file_is_an_io_error(void **state)
     struct fixture *f = *state;
     struct err err = {0};
 
-    assert_int_equal(
-        pl_config_load(&f->c, "/no/such.yaml", NULL, 0, &f->d, &err), ERR_IO);
+    assert_int_equal(pl_config_load(&f->c, "/no/such.yaml", NULL, &f->d, &err),
+                     ERR_IO);
     assert_null(f->c);
     assert_non_null(strstr(err.msg, "/no/such.yaml"));
 }
@@ -239,7 +239,7 @@ static void a_file_is_at_most_a_mebibyte(void **state)
     str_free(&s);
     (void)snprintf(path, sizeof path, "%s/a.yaml", f->dir);
     start = seconds();
-    assert_int_equal(pl_config_load(&f->c, path, NULL, 0, &f->d, &err), ERR_IO);
+    assert_int_equal(pl_config_load(&f->c, path, NULL, &f->d, &err), ERR_IO);
     assert_true(seconds() - start < 0.2);
     assert_non_null(strstr(err.msg, "larger"));
 }
@@ -271,6 +271,7 @@ static void running_out_of_memory_leaves_nothing(void **state)
     struct fixture *f = *state;
     static const char *const o[] = {"lr=0.02", "stages.train.with.seed=3",
                                     "~stages.train.with.checkpoint"};
+    const struct pl_config_opts opts = {.overrides = o, .n_overrides = 3};
     long before = mem_live(), i;
     int rc = ERR_NOMEM;
 
@@ -280,7 +281,7 @@ static void running_out_of_memory_leaves_nothing(void **state)
         struct err err = {0};
 
         mem_fail_after(i);
-        rc = pl_config_load(&f->c, "configs/q2.yaml", o, 3, &d, &err);
+        rc = pl_config_load(&f->c, "configs/q2.yaml", &opts, &d, &err);
         mem_fail_after(0);
         arena_free(&arena);
         if (rc == 0)

@@ -6,13 +6,21 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "pipeline/expect.h"
 
-static struct pl_metrics metrics;
+static const char curve[] = "step,loss,test,flat\n"
+                            "1,0.5,,2\n2,0.25,0.9,2\n3,0.125,0.8,2\n";
+
+static struct pl_metrics metrics, values;
 static struct arena arena;
+static char folder[64], curve_path[80];
 
 static int set_up(void **state)
 {
@@ -21,20 +29,32 @@ static int set_up(void **state)
     pl_metrics_set(&metrics, "test.loss", 0.5);
     pl_metrics_set(&metrics, "manual.loss", 0.50001);
     pl_metrics_set(&metrics, "broken", NAN);
-    return metrics.failed ? -1 : 0;
+    pl_metrics_set(&values, "x.grad", 6);
+    (void)snprintf(folder, sizeof folder, "/tmp/test_expect-XXXXXX");
+    if (metrics.failed || values.failed || !mkdtemp(folder))
+        return -1;
+    (void)snprintf(curve_path, sizeof curve_path, "%s/curve.csv", folder);
+    return io_write_file(curve_path, curve, strlen(curve), NULL);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
+    (void)unlink(curve_path);
+    (void)rmdir(folder);
     pl_metrics_clear(&metrics);
+    pl_metrics_clear(&values);
     arena_free(&arena);
     return mem_live() == 0 ? 0 : -1;
 }
 
 static struct pl_verdict assess(const struct pl_expect *e, const char *device)
 {
-    const struct pl_judged of = {"train", "/tmp", device, &metrics};
+    const struct pl_judged of = {.stage = "train",
+                                 .dir = folder,
+                                 .device = device,
+                                 .metrics = &metrics,
+                                 .values = &values};
     struct pl_verdict v;
     struct err err = {0};
 
@@ -176,11 +196,85 @@ static void file_must_be_there(void **state)
     assert_string_equal(assess(&e, "cpu").expectation, ". exists");
 }
 
+static void a_column_counts_by_its_last_number(void **state)
+{
+    struct pl_expect e = {.file = "curve.csv",
+                          .column = "loss",
+                          .relation = PL_REL_LT,
+                          .bound = 0.2};
+
+    (void)state;
+    assert_int_equal(assess(&e, "cpu").outcome, PL_PASSED);
+    assert_string_equal(assess(&e, "cpu").measured, "0.125");
+    assert_string_equal(assess(&e, "cpu").expectation,
+                        "last loss of curve.csv < 0.2");
+    e.column = "test";
+    assert_int_equal(assess(&e, "cpu").outcome, PL_FAILED);
+    assert_string_equal(assess(&e, "cpu").measured, "0.8");
+    e.relation = PL_REL_CLOSE_TO;
+    e.other = "test.accuracy";
+    e.rtol = 0.5;
+    assert_int_equal(assess(&e, "cpu").outcome, PL_PASSED);
+    e.column = "lost";
+    assert_int_equal(assess(&e, "cpu").outcome, PL_FAILED);
+    assert_string_equal(assess(&e, "cpu").measured,
+                        "curve.csv has no column 'lost'");
+}
+
+static void an_order_is_of_each_number_beside_the_next(void **state)
+{
+    static const struct {
+        const char *column;
+        enum pl_order order;
+        enum pl_outcome outcome;
+    } cases[] = {
+        {"step", PL_INCREASING, PL_PASSED},
+        {"step", PL_NOT_DECREASING, PL_PASSED},
+        {"step", PL_DECREASING, PL_FAILED},
+        {"loss", PL_DECREASING, PL_PASSED},
+        {"loss", PL_NOT_INCREASING, PL_PASSED},
+        {"loss", PL_INCREASING, PL_FAILED},
+        {"test", PL_DECREASING, PL_PASSED},
+        {"flat", PL_INCREASING, PL_FAILED},
+        {"flat", PL_DECREASING, PL_FAILED},
+        {"flat", PL_NOT_INCREASING, PL_PASSED},
+        {"flat", PL_NOT_DECREASING, PL_PASSED},
+    };
+    struct pl_expect e = {.file = "curve.csv", .relation = PL_REL_ORDER};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        e.column = cases[i].column;
+        e.order = cases[i].order;
+        assert_int_equal(assess(&e, "cpu").outcome, cases[i].outcome);
+    }
+    e.column = "loss";
+    e.order = PL_INCREASING;
+    assert_string_equal(assess(&e, "cpu").measured,
+                        "0.5 before 0.25 (numbers 1 and 2 of 3)");
+    assert_string_equal(assess(&e, "cpu").expectation,
+                        "loss of curve.csv is increasing");
+}
+
+static void a_value_is_no_metric(void **state)
+{
+    struct pl_expect e = {.value = "x.grad", .relation = PL_REL_EQ, .bound = 6};
+
+    (void)state;
+    assert_int_equal(assess(&e, "cpu").outcome, PL_PASSED);
+    e.value = "test.loss";
+    assert_int_equal(assess(&e, "cpu").outcome, PL_FAILED);
+    assert_string_equal(assess(&e, "cpu").measured,
+                        "there is no value 'test.loss'; there are: x.grad");
+}
+
 static void stage_that_did_not_end_fails_its_expectations(void **state)
 {
     const struct pl_expect e = {
         .metric = "test.loss", .relation = PL_REL_LT, .bound = 1};
-    const struct pl_judged of = {"train", "/tmp", "cpu", NULL};
+    const struct pl_judged of = {
+        .stage = "train", .dir = "/tmp", .device = "cpu"};
     struct pl_verdict v;
     struct err err = {0};
 
@@ -210,6 +304,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(relations_compare_as_they_are_named),
         cmocka_unit_test(close_uses_both_tolerances),
+        cmocka_unit_test(a_column_counts_by_its_last_number),
+        cmocka_unit_test(an_order_is_of_each_number_beside_the_next),
+        cmocka_unit_test(a_value_is_no_metric),
         cmocka_unit_test(close_to_compares_two_metrics),
         cmocka_unit_test(null_satisfies_nothing),
         cmocka_unit_test(missing_metric_names_the_near_one),

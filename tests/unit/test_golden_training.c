@@ -1,9 +1,9 @@
 /* Four PyTorch runs on MNIST, step by step (tests/golden/training.json). */
-#include <cmocka.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <setjmp.h>
 #include <stdint.h>
+#include <cmocka.h>
 
 #include <jansson.h>
 #include <math.h>

@@ -51,6 +51,28 @@ static void key_is_shown_wherever_it_stands(void **state)
     assert_non_null(strstr(text.text, "  stages.NAME.needs: "));
 }
 
+static void keys_at_the_top_are_explained(void **state)
+{
+    static const char *const keys[] = {"version",  "name",   "extends",
+                                       "imports",  "vars",   "defaults",
+                                       "datasets", "models", "stages"};
+    const char *near;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct str want = {0};
+
+        str_addf(&want, "  %s: ", keys[i]);
+        assert_true(help(keys[i], &near));
+        assert_non_null(strstr(text.text, want.text));
+        assert_non_null(strstr(text.text, "example: "));
+        str_free(&want);
+    }
+    for (i = 0; i < 2; i++)
+        assert_true(help(i ? "column" : "matrix", &near));
+}
+
 static void path_is_looked_up_by_its_last_key(void **state)
 {
     const char *near;
@@ -89,6 +111,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kind_shows_all_its_keys),
         cmocka_unit_test(key_is_shown_wherever_it_stands),
+        cmocka_unit_test(keys_at_the_top_are_explained),
         cmocka_unit_test(path_is_looked_up_by_its_last_key),
         cmocka_unit_test(unknown_word_gets_the_nearest),
         cmocka_unit_test(every_kind_has_a_line),

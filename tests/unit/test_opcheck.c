@@ -1,10 +1,10 @@
 /* Every operator form against PyTorch's numbers (tests/golden/operators.json):
  * 1e-12 in float64; and against central differences. */
-#include <cmocka.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <setjmp.h>
 #include <stdint.h>
+#include <cmocka.h>
 
 #include <math.h>
 

@@ -1,10 +1,10 @@
 /* The training step against a plain reading of its definition, bit for bit:
  * chains of fma, pieces added in a pairwise tree, one optimizer pass. */
-#include <cmocka.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <setjmp.h>
 #include <stdint.h>
+#include <cmocka.h>
 
 #include <math.h>
 #include <string.h>
