@@ -140,11 +140,12 @@ check:
 	@tests/deps.sh check
 	$(SUBMAKE) $(ASAN_BUILD) programs
 	$(SUBMAKE) $(CLANG_BUILD) programs
-	@PIPELINE=build/asan/bin/pipeline OBJECTS=build/clang \
+	@PIPELINE=build/asan/bin/pipeline OBJECTS=build/clang B=build/clang \
 	    TEST_TIMEOUT=1200 $(PROVE) tests/tidy.sh \
 	    $(patsubst $(B)/%,build/asan/%, \
 	    $(filter-out $(LONG_TESTS),$(TEST_BIN) $(REPLAY_BIN) $(CLI_TESTS))) \
-	    $(TEST_BIN:$(B)/%=build/clang/%) tests/layers.sh tests/format.sh
+	    $(TEST_BIN:$(B)/%=build/clang/%) tests/mutation.sh tests/layers.sh \
+	    tests/format.sh
 
 soak:
 	@tests/deps.sh check

@@ -152,16 +152,16 @@ done:
 }
 
 int nn_gradcheck(struct nn_gradcheck_result *out, struct nn_backend *be,
-                 struct nn_tensor *const *in, int n, nn_gradcheck_fn fn,
-                 void *user, double eps, uint64_t seed, struct err *err)
+                 const struct nn_gradcheck *what, struct err *err)
 {
-    struct check c = {be, in, n, fn, user, eps, NULL, NULL, 0};
+    struct check c = {be,        what->in, what->n, what->fn, what->user,
+                      what->eps, NULL,     NULL,    0};
     int rc, i;
 
     memset(out, 0, sizeof *out);
-    rc = run_backward(&c, seed, err);
-    for (i = 0; rc == 0 && i < n; i++)
-        if (in[i]->requires_grad)
+    rc = run_backward(&c, what->seed, err);
+    for (i = 0; rc == 0 && i < what->n; i++)
+        if (what->in[i]->requires_grad)
             rc = check_input(&c, i, out, err);
     mem_free(c.weight);
     mem_free(c.value);

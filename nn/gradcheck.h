@@ -19,13 +19,21 @@ struct nn_gradcheck_result {
     int64_t checked; /* elements compared */
 };
 
+struct nn_gradcheck {
+    struct nn_tensor *const *in;
+    int n;
+    nn_gradcheck_fn fn;
+    void *user; /* handed to fn */
+    double eps;
+    uint64_t seed;
+};
+
 /* in: n tensors; those that require a gradient are float64 leaves made so by
  * nn_tensor_require_grad and are moved by +-eps element by element (and set
  * back). The function's output is weighed with fixed numbers in [-1, 1] drawn
  * from seed, so that every output element counts. Kinks: the caller keeps its
  * inputs further than eps from them. */
 int nn_gradcheck(struct nn_gradcheck_result *out, struct nn_backend *be,
-                 struct nn_tensor *const *in, int n, nn_gradcheck_fn fn,
-                 void *user, double eps, uint64_t seed, struct err *err);
+                 const struct nn_gradcheck *what, struct err *err);
 
 #endif

@@ -277,7 +277,8 @@ static int reset_product(const struct nn_model *m, const struct nn_layer *l,
                          struct rng_mt *gen, struct err *err)
 {
     struct nn_tensor *w = m->params.t[l->weight];
-    double root = sqrt((double)(nn_tensor_numel(w) / w->shape.dim[0]));
+    int64_t fan_in = nn_tensor_numel(w) / w->shape.dim[0];
+    double root = sqrt((double)fan_in);
     int rc = set_values(w, sqrt(3.0) * (sqrt(2.0 / 6.0) / root), gen, err);
 
     if (rc == 0 && l->bias >= 0)

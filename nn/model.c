@@ -147,9 +147,8 @@ static int build_params(struct nn_model *m, struct err *err)
 }
 
 int nn_model_new(struct nn_model **out, struct nn_backend *be,
-                 const struct nn_layer_spec *spec, size_t n,
-                 const struct nn_shape *sample, struct rng_mt *gen, size_t *bad,
-                 struct err *err)
+                 const struct nn_model_spec *spec, struct rng_mt *gen,
+                 size_t *bad, struct err *err)
 {
     struct nn_model *m = mem_zalloc(sizeof *m);
     int rc, i;
@@ -160,10 +159,10 @@ int nn_model_new(struct nn_model **out, struct nn_backend *be,
     if (!m)
         return err_set(err, ERR_NOMEM, "out of memory for a model");
     m->be = be;
-    m->in = *sample;
-    m->n_layers = (int)n;
-    m->layer = mem_array(n + 1, sizeof *m->layer);
-    rc = m->layer ? init_layers(m, spec, n, bad, err)
+    m->in = spec->sample;
+    m->n_layers = (int)spec->n;
+    m->layer = mem_array(spec->n + 1, sizeof *m->layer);
+    rc = m->layer ? init_layers(m, spec->layer, spec->n, bad, err)
                   : err_set(err, ERR_NOMEM, "out of memory for a model");
     if (rc == 0)
         rc = build_params(m, err);

@@ -78,15 +78,21 @@ struct nn_model {
     int n_names;
 };
 
+/* n layers in a row, and the shape of one sample that enters them. Borrowed. */
+struct nn_model_spec {
+    const struct nn_layer_spec *layer;
+    size_t n;
+    struct nn_shape sample;
+};
+
 /* Builds and initialises as torch.nn does, drawing from gen in the order of
  * the layers (weight, then bias). gen NULL: zeros, but for norms, which begin
  * with weight 1, bias 0, mean 0 and variance 1 in any case. The caller owns
  * *out (nn_model_free). ERR_CONFIG for a layer that does not fit; the err's
  * place is left empty and *bad (may be NULL) is the index of that layer. */
 int nn_model_new(struct nn_model **out, struct nn_backend *be,
-                 const struct nn_layer_spec *spec, size_t n,
-                 const struct nn_shape *sample, struct rng_mt *gen, size_t *bad,
-                 struct err *err);
+                 const struct nn_model_spec *spec, struct rng_mt *gen,
+                 size_t *bad, struct err *err);
 void nn_model_free(struct nn_model *m); /* NULL is fine */
 
 /* Trainable parameters, counted over the tensors that were built. */

@@ -101,10 +101,10 @@ static int forward_batch_norm(struct nn_model *m, struct nn_tape *tape,
 {
     struct nn_tensor *const *buffer = &m->buffers.t[l->running];
     struct nn_running running = {buffer[0], buffer[1], buffer[2]};
-    struct nn_batch_norm_opts opts = {l->eps, l->momentum, train};
+    struct nn_batch_norm_opts opts = {l->eps, l->momentum, train, &running};
 
     return nn_batch_norm(tape, *x, m->params.t[l->weight], m->params.t[l->bias],
-                         &running, &opts, x, err);
+                         &opts, x, err);
 }
 
 static int forward_layer_norm(struct nn_model *m, struct nn_tape *tape,

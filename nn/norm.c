@@ -37,10 +37,10 @@ static int update(struct nn_tape *tape, const struct nn_running *r,
 
 int nn_batch_norm(struct nn_tape *tape, struct nn_tensor *x,
                   struct nn_tensor *w, struct nn_tensor *b,
-                  const struct nn_running *running,
                   const struct nn_batch_norm_opts *opts, struct nn_tensor **out,
                   struct err *err)
 {
+    const struct nn_running *running = opts->running;
     union nn_attrs attrs = {.norm = {opts->eps, opts->train}};
     struct nn_tensor *in[5] = {x, w, b, NULL, NULL};
     int64_t channels;

@@ -183,9 +183,9 @@ static int apply_batch_norm(const struct nn_opcase *c, int n_in,
     if (n_in == 5) {
         running.mean = in[3];
         running.var = in[4];
+        opts.running = &running;
     }
-    return nn_batch_norm(tape, in[0], in[1], in[2], n_in == 5 ? &running : NULL,
-                         &opts, out, err);
+    return nn_batch_norm(tape, in[0], in[1], in[2], &opts, out, err);
 }
 
 /* To float32 and back, in float64. */

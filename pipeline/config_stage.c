@@ -385,7 +385,7 @@ void pl_load_stages(struct pl_loader *l)
         l->d->nomem = true;
         return;
     }
-    for (i = 0; i < l->n_draft; i++)
+    for (i = 0; map && i < l->n_draft; i++)
         read_draft(l, &l->draft[i], &map->pairs[i]);
     for (i = 0; i < l->n_draft && !l->d->nomem; i++)
         finish_stage(l, &l->draft[i]);

@@ -20,7 +20,7 @@ struct pl_data_file {
     const char *path;   /* name below a mirror, no '/' at its start, no '..' */
     const char *sha256; /* of the file as fetched; or NULL */
     const char *sha256_unpacked; /* after gunzip; or NULL */
-    int64_t size;       /* bytes as fetched; 0: unknown */
+    int64_t size;                /* bytes as fetched; 0: unknown */
     const struct pl_node *node;
 };
 
@@ -32,16 +32,16 @@ struct pl_split {
 struct pl_dataset {
     const char *name;
     const struct pl_node *node;
-    int type; /* enum pl_dataset_type */
+    int type;               /* enum pl_dataset_type */
     struct pl_list mirrors; /* const char *: folders (relative to the file) or
                                http(s) addresses, tried in turn */
     struct pl_list files;   /* struct pl_data_file */
     int64_t classes;        /* 0: from the data */
     double divide;          /* idx: byte / divide */
     struct pl_split split;
-    const char *target;      /* csv */
-    struct pl_list features; /* csv: const char * */
-    int synthetic;           /* enum nn_synthetic: blobs, moons */
+    const char *target;                  /* csv */
+    struct pl_list features;             /* csv: const char * */
+    int synthetic;                       /* enum nn_synthetic: blobs, moons */
     int64_t n_train, n_test, n_features; /* synthetic */
     double noise;
     int64_t seed;

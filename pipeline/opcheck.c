@@ -128,7 +128,7 @@ static int trial_backward(struct trial *t, struct nn_tape *tape,
     if (rc == 0)
         rc = nn_tape_backward_from(tape, out, grad, false, err);
     for (i = 0; rc == 0 && i < t->c->n_in; i++)
-        if (t->in[i]->requires_grad && t->in[i]->grad_ready)
+        if (t->in[i] && t->in[i]->requires_grad && t->in[i]->grad_ready)
             rc = get_floats(t->in[i]->grad, &t->grad[i], err);
     return rc;
 }
@@ -299,9 +299,11 @@ static int check_gradient(struct pl_opcheck *out, struct nn_backend *be,
 
     if (rc == 0)
         rc = step_round_kinks(&t, err);
-    if (rc == 0)
-        rc = nn_gradcheck(&out->grad, be, t.in, c->n_in, apply, &t, o->eps,
-                          o->seed, err);
+    if (rc == 0) {
+        struct nn_gradcheck what = {t.in, c->n_in, apply, &t, o->eps, o->seed};
+
+        rc = nn_gradcheck(&out->grad, be, &what, err);
+    }
     out->grad_ok = rc == 0 && out->grad.checked > 0 &&
                    out->grad.max_error <= o->gradcheck_tolerance;
     end_trial(&t);

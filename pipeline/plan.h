@@ -31,10 +31,10 @@ struct pl_planner {
 struct pl_decision {
     enum pl_action action;
     enum pl_state state;
-    bool resume;        /* PL_RUN: go on in the folder as it is */
+    bool resume;         /* PL_RUN: go on in the folder as it is */
     char grown_from[65]; /* PL_RUN: the fingerprint of the results there, which
                             the stage may go on from; or "" */
-    const char *reason; /* "" when up to date */
+    const char *reason;  /* "" when up to date */
     char fingerprint[65];
     struct pl_inputs inputs;
     struct pl_record last; /* stage.json; valid if state is DONE or STALE */

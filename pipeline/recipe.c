@@ -175,8 +175,8 @@ static const struct pl_field monitor_fields[] = {
      .offset = AT(mode),
      .def = "auto",
      .choices = modes,
-     .help = "whether the smallest or the largest value is the best; auto: min of "
-             "a loss, max of an accuracy"},
+     .help = "whether the smallest or the largest value is the best; auto: the "
+             "least loss, the largest accuracy"},
 };
 static const struct pl_schema monitor_schema = {
     .name = "monitor",

@@ -84,7 +84,7 @@ struct pl_summary_with {
 extern const struct pl_schema pl_summary_schema;
 
 struct pl_autograd_with {
-    int operators; /* 0 none, 1 all */
+    int operators;            /* 0 none, 1 all */
     struct pl_list reference; /* const char *: files of reference numbers */
     const struct pl_node *tensors; /* of the program, or NULL */
     const char *program;           /* or NULL; see pipeline/prog.h */

@@ -117,7 +117,8 @@ static int build(struct nn_model **out, struct nn_backend *be,
     rc = pl_model_layers(&spec, &n, model, err);
     if (rc != 0)
         return rc;
-    rc = nn_model_new(out, be, spec, n, sample, NULL, &bad, err);
+    rc = nn_model_new(out, be, &(struct nn_model_spec){spec, n, *sample}, NULL,
+                      &bad, err);
     if (rc == ERR_CONFIG)
         place_error(model, bad, err);
     mem_free(spec);

@@ -73,7 +73,8 @@ int pl_model_new(struct nn_model **out, const struct pl_config *config,
     rc = pl_model_layers(&spec, &n, m, err);
     if (rc != 0)
         return rc;
-    rc = nn_model_new(out, be, spec, n, sample, gen, &bad, err);
+    rc = nn_model_new(out, be, &(struct nn_model_spec){spec, n, *sample}, gen,
+                      &bad, err);
     if (rc == ERR_CONFIG && bad < m->layers.n)
         place_at(err, ((const struct pl_layer *)m->layers.items)[bad].node);
     mem_free(spec);

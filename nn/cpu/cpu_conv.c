@@ -291,8 +291,8 @@ CPU_OP(conv2d)
 }
 
 /* cols (K,P) = w^T dy for one sample; panel holds dy of up to 32 outputs. */
-static void column_gradients(const struct conv *v, char *cols, char *panel,
-                             const char *dy)
+static void column_gradients(const struct conv *v, void *cols, void *panel,
+                             const void *dy)
 {
     const bool panels = v->dtype == NN_F32;
 

@@ -121,17 +121,18 @@ struct swap {
     const char *x;
 };
 
-#define SWAP_MATRIX(name, type) \
-    static void name(void *to, const void *from, int64_t n, int64_t step) \
-    { \
-        type *y = to; \
-        const type *x = from; \
-\
-        for (int64_t i = 0; i < n; i++) \
-            y[i] = x[i * step]; \
-    }
-SWAP_MATRIX(gather4, uint32_t)
-SWAP_MATRIX(gather8, uint64_t)
+/* y[i] = x[i * step] for elements of 4 and of 8 bytes */
+static void gather4(uint32_t *y, const uint32_t *x, int64_t n, int64_t step)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i * step];
+}
+
+static void gather8(uint64_t *y, const uint64_t *x, int64_t n, int64_t step)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i * step];
+}
 
 /* n blocks of bytes that lie step elements apart, together */
 static void gather(char *to, const char *from, int64_t n, int64_t step,
@@ -139,10 +140,10 @@ static void gather(char *to, const char *from, int64_t n, int64_t step,
 {
     size_t block = (size_t)s->inner * s->size;
 
-    if (block == 4)
-        gather4(to, from, n, step);
+    if (block == 4 && s->size == 4)
+        gather4((void *)to, (const void *)from, n, step);
     else if (block == 8 && s->size == 8)
-        gather8(to, from, n, step);
+        gather8((void *)to, (const void *)from, n, step);
     else
         for (int64_t i = 0; i < n; i++)
             memcpy(to + (size_t)i * block, from + (size_t)(i * step) * s->size,
@@ -257,6 +258,7 @@ static int rows_job(struct rows_job *j, const struct cpu *cpu,
     const struct nn_tensor *index = call->in[1];
     int64_t n = nn_tensor_numel(index);
 
+    memset(j, 0, sizeof *j);
     if (table->shape.ndim != 2 ||
         nn_tensor_numel(rows) != n * table->shape.dim[1])
         return cpu_shape_error(call, err);
@@ -316,7 +318,7 @@ CPU_OP(embedding_grad)
     struct rows_job j;
     int rc = rows_job(&j, cpu, call, table, call->in[0], err);
 
-    if (rc != 0 || nn_tensor_numel(table) == 0)
+    if (rc != 0 || !j.table || nn_tensor_numel(table) == 0)
         return rc;
     memset(j.table, 0, nn_tensor_bytes(table));
     cpu_parallel(cpu, j.width, 32, j.n, add_rows, &j);

@@ -65,9 +65,11 @@ static void start(struct run *r, const json_t *o, const struct mnist *m)
         optimizer(json_string_value(json_object_get(o, "optim_method")));
     assert_int_equal(nn_cpu_open(&r->be, 2, NULL, &err), 0);
     rng_mt_seed(&r->gen, (uint64_t)whole(o, "seed"));
-    assert_int_equal(nn_model_new(&r->model, r->be, spec, n, &m->train->sample,
-                                  &r->gen, NULL, &err),
-                     0);
+    assert_int_equal(
+        nn_model_new(&r->model, r->be,
+                     &(struct nn_model_spec){spec, n, m->train->sample},
+                     &r->gen, NULL, &err),
+        0);
     assert_int_equal(nn_model_count(r->model), whole(o, "parameters"));
     assert_int_equal(nn_loader_new(&r->loader, m->train, &r->gen, &order, &err),
                      0);

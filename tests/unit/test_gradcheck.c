@@ -229,13 +229,15 @@ static void run(struct nn_backend *be, const struct check *k, uint64_t seed)
 {
     struct trial t = {.be = be};
     struct nn_gradcheck_result r;
+    struct nn_gradcheck what;
     struct err err = {0};
     struct rng_mt g;
 
     rng_mt_seed(&g, seed);
     make(&t, k, &g);
-    if (nn_gradcheck(&r, be, t.in, t.n, apply, &t, k->eps != 0 ? k->eps : 1e-6,
-                     seed, &err) != 0)
+    what = (struct nn_gradcheck){
+        t.in, t.n, apply, &t, k->eps != 0 ? k->eps : 1e-6, seed};
+    if (nn_gradcheck(&r, be, &what, &err) != 0)
         fail_msg("%s %s, seed %d: %s", k->op, k->shapes, (int)seed, err.msg);
     if (!(r.max_error < TOLERANCE) || r.checked == 0)
         fail_msg("%s %s, seed %d: input %d, element %d is off by %g", k->op,

@@ -66,7 +66,10 @@ static void initial_weights_are_pytorchs(void **state)
 
     (void)state;
     rng_mt_seed(&g, 0);
-    assert_int_equal(nn_model_new(&m, be, mlp, 3, &sample, &g, NULL, &err), 0);
+    assert_int_equal(nn_model_new(&m, be,
+                                  &(struct nn_model_spec){mlp, 3, sample}, &g,
+                                  NULL, &err),
+                     0);
     assert_int_equal(m->params.n, 4);
     assert_int_equal(nn_model_count(m), 203530);
     for (i = 0; i < 4; i++) {
@@ -97,13 +100,17 @@ static void layers_that_do_not_fit_are_named(void **state)
     size_t bad = 9;
 
     (void)state;
-    assert_int_equal(nn_model_new(&m, be, twice, 2, &sample, NULL, &bad, &err),
+    assert_int_equal(nn_model_new(&m, be,
+                                  &(struct nn_model_spec){twice, 2, sample},
+                                  NULL, &bad, &err),
                      ERR_CONFIG);
     assert_string_equal(err.msg, "two layers are named 'a'");
     assert_int_equal(bad, 1);
     assert_null(m);
     err_clear(&err);
-    assert_int_equal(nn_model_new(&m, be, empty, 2, &sample, NULL, &bad, &err),
+    assert_int_equal(nn_model_new(&m, be,
+                                  &(struct nn_model_spec){empty, 2, sample},
+                                  NULL, &bad, &err),
                      ERR_CONFIG);
     assert_int_equal(bad, 1);
     nn_backend_close(be);
@@ -125,7 +132,9 @@ static void state_is_none_one_or_two_times_the_parameters(void **state)
     size_t i;
 
     (void)state;
-    assert_int_equal(nn_model_new(&m, be, mlp, 3, &sample, NULL, NULL, &err),
+    assert_int_equal(nn_model_new(&m, be,
+                                  &(struct nn_model_spec){mlp, 3, sample}, NULL,
+                                  NULL, &err),
                      0);
     for (i = 0; i < 4; i++) {
         size_t before = be->live_bytes;
@@ -161,7 +170,9 @@ static void dropout_depends_on_the_position_in_the_batch(void **state)
     (void)state;
     for (i = 0; i < 48; i++)
         ones[i] = 1.0f;
-    assert_int_equal(nn_model_new(&m, be, drop, 1, &sample, NULL, NULL, &err),
+    assert_int_equal(nn_model_new(&m, be,
+                                  &(struct nn_model_spec){drop, 1, sample},
+                                  NULL, NULL, &err),
                      0);
     assert_int_equal(nn_tape_new(&tape, be, &err), 0);
     assert_int_equal(be->ops->set_scalars(be, &scalars, &err), 0);
@@ -205,7 +216,8 @@ static void every_failed_allocation_leaves_nothing(void **state)
 
         rng_mt_seed(&g, 0);
         mem_fail_after(n);
-        rc = nn_model_new(&m, be, mlp, 3, &sample, &g, NULL, &err);
+        rc = nn_model_new(&m, be, &(struct nn_model_spec){mlp, 3, sample}, &g,
+                          NULL, &err);
         if (rc == 0)
             rc = nn_optim_new(&o, m, &adam, &err);
         mem_fail_after(0);

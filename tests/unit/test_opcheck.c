@@ -98,8 +98,11 @@ static void gradcheck_finds_a_wrong_backward(void **state)
         nn_tensor_new(&x, be, &s, NN_F64, NN_ROWS, NN_CAT_INPUT, &err), 0);
     assert_int_equal(nn_tensor_set(x, v, &err), 0);
     assert_int_equal(nn_tensor_require_grad(x, &err), 0);
-    assert_int_equal(
-        nn_gradcheck(&r, be, &x, 1, wrong_backward, NULL, 1e-6, 0, &err), 0);
+    assert_int_equal(nn_gradcheck(&r, be,
+                                  &(struct nn_gradcheck){&x, 1, wrong_backward,
+                                                         NULL, 1e-6, 0},
+                                  &err),
+                     0);
     assert_int_equal(r.checked, 3);
     assert_true(r.max_error > 0.1);
     nn_tensor_free(x->grad);

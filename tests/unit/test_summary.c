@@ -45,7 +45,9 @@ static struct nn_model *build(const struct nn_layer_spec *spec, size_t n)
     struct nn_model *m = NULL;
     struct err err = {0};
 
-    assert_int_equal(nn_model_new(&m, be, spec, n, &sample, NULL, NULL, &err),
+    assert_int_equal(nn_model_new(&m, be,
+                                  &(struct nn_model_spec){spec, n, sample},
+                                  NULL, NULL, &err),
                      0);
     return m;
 }

@@ -181,9 +181,11 @@ static void open_trainer(struct fixture *f, const struct problem *p,
     memset(f, 0, sizeof *f);
     rng_mt_seed(&g, 3);
     assert_int_equal(nn_cpu_open(&f->be, threads, NULL, &f->err), 0);
-    assert_int_equal(nn_model_new(&f->model, f->be, spec, 3, &p->data.sample,
-                                  &g, NULL, &f->err),
-                     0);
+    assert_int_equal(
+        nn_model_new(&f->model, f->be,
+                     &(struct nn_model_spec){spec, 3, p->data.sample}, &g, NULL,
+                     &f->err),
+        0);
     assert_int_equal(
         nn_trainer_new(&f->trainer, f->model, &p->data, &opts, &f->err), 0);
 }
