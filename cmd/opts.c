@@ -104,7 +104,7 @@ static const struct opt *find_short(char letter)
 static int unknown_long(const char *name, size_t len)
 {
     const char *names[sizeof opt_table / sizeof *opt_table];
-    char word[64], dashed[80];
+    char word[64], dashed[120];
     const char *near;
     size_t n;
 
@@ -114,7 +114,10 @@ static int unknown_long(const char *name, size_t len)
     near = pl_nearest(word, names, n);
     (void)snprintf(dashed, sizeof dashed, "did you mean '--%s'?",
                    near ? near : "");
-    return cmd_usage_error(near ? dashed : NULL, "unknown option '--%s'", word);
+    if (!near)
+        (void)snprintf(dashed, sizeof dashed,
+                       "a value of the file is set as %s=VALUE", word);
+    return cmd_usage_error(dashed, "unknown option '--%s'", word);
 }
 
 /* Appends to a list whose array is never written through. */

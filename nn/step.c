@@ -5,21 +5,30 @@
 static struct nn_value *value_of(struct nn_step *s, struct nn_tensor *t)
 {
     struct nn_value *v;
-    int i;
 
-    for (i = 0; i < s->n_value; i++) {
-        if (s->value[i].st != t->st)
-            continue;
-        if (s->value[i].name[0] == '\0')
-            s->value[i].name = t->name;
-        return &s->value[i];
+    if (t->st->value >= 0) {
+        v = &s->value[t->st->value];
+        if (v->name[0] == '\0')
+            v->name = t->name;
+        return v;
     }
+    t->st->value = s->n_value;
     v = &s->value[s->n_value++];
     v->st = t->st;
     v->name = t->name;
     v->first_write = -1;
     v->last_use = -1;
     return v;
+}
+
+static void forget_values(const struct nn_call *c)
+{
+    int k;
+
+    for (k = 0; k < c->n_in; k++)
+        c->in[k]->st->value = -1;
+    for (k = 0; k < c->n_out; k++)
+        c->out[k]->st->value = -1;
 }
 
 /* Each storage lives from the first call that writes it, if nothing read it
@@ -29,8 +38,10 @@ static int find_live_ranges(struct nn_step *s, struct err *err)
     size_t most = 0;
     int i, k;
 
-    for (i = 0; i < s->n_call; i++)
+    for (i = 0; i < s->n_call; i++) {
+        forget_values(&s->call[i]);
         most += (size_t)(s->call[i].n_in + s->call[i].n_out);
+    }
     s->value = mem_array(most + 1, sizeof *s->value);
     if (!s->value)
         return err_set(err, ERR_NOMEM, "out of memory for a step");

@@ -59,6 +59,7 @@ struct nn_storage {
     uint32_t version;
     uint32_t rebased; /* version of the last change that has gradients */
     enum nn_category cat;
+    int value; /* scratch of nn_step_new: its index there, or -1 */
 };
 int nn_storage_new(struct nn_storage **out, struct nn_backend *be, size_t size,
                    enum nn_category cat, struct err *err); /* zeroed */

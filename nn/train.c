@@ -34,6 +34,10 @@ int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
     t->source.data = data;
     extra = tree_depth(opts->microbatches) - 1;
     rc = nn_loss_check(&opts->loss, data, &model->out, err);
+    if (rc == 0 && model->params.n == 0)
+        rc = err_set(err, ERR_CONFIG,
+                     "the model has nothing to train: it "
+                     "needs a layer with parameters");
     if (rc == 0)
         rc = nn_optim_new(&t->optim, model, &opts->optim, err);
     if (rc == 0 && extra > 0) {
@@ -294,10 +298,10 @@ static int read_results(struct nn_trainer *t, int slot, double lr, float *loss,
                        isnan(*loss) ? "nan" : "inf", (long long)t->step, lr);
     if (bad != 0)
         return err_set(err, ERR_NONFINITE,
-                       "%ld parameters are inf or nan after step %lld "
-                       "(learning rate %g): training diverged; try a smaller "
-                       "learning rate",
-                       (long)bad, (long long)t->step, lr);
+                       "a parameter is inf or nan after step %lld (learning "
+                       "rate %g): training diverged; try a smaller learning "
+                       "rate",
+                       (long long)t->step, lr);
     return 0;
 }
 

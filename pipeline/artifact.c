@@ -9,6 +9,7 @@
 #include "nn/base/mem.h"
 #include "nn/base/str.h"
 #include "pipeline/fetch.h"
+#include "pipeline/hash.h"
 #include "pipeline/recipe.h"
 #include "pipeline/stage.h"
 
@@ -198,6 +199,30 @@ static const struct pl_stage *find_fetch(const struct pl_config *c,
     return NULL;
 }
 
+/* A file of the cache may have been changed since it was fetched: it is hashed
+ * before it is used, and thrown away if it is not what was recorded. */
+static int verify_cached(const struct pl_fetched *files, struct err *err)
+{
+    char hex[65];
+    uint64_t bytes;
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; rc == 0 && i < files->n; i++) {
+        const struct pl_fetched_file *f = &files->file[i];
+
+        rc = pl_hash_file(hex, &bytes, f->path, err);
+        if (rc != 0 || strcmp(hex, f->sha256) == 0)
+            continue;
+        (void)unlink(f->path);
+        rc = err_set(err, ERR_CORRUPT,
+                     "'%s' was changed in the cache and is thrown away; the "
+                     "same command fetches it again",
+                     f->name ? f->name : f->role);
+    }
+    return rc;
+}
+
 int pl_open_dataset(struct pl_stage_ctx *ctx, const char *name,
                     struct pl_sets *out, struct err *err)
 {
@@ -218,6 +243,8 @@ int pl_open_dataset(struct pl_stage_ctx *ctx, const char *name,
             return err ? err->code : ERR_NOMEM;
         rc = pl_fetched_read(&files, path, NULL, err);
     }
+    if (rc == 0)
+        rc = verify_cached(&files, err);
     if (rc == 0)
         rc = pl_dataset_open(out, ds, &files, err);
     pl_fetched_free(&files);

@@ -58,7 +58,14 @@ static int read_line(char *buf, size_t size, const char *path, struct err *err)
     if (!fgets(buf, (int)size, f))
         buf[0] = '\0';
     (void)fclose(f);
+    if (strlen(buf) + 1 == size)
+        return err_set(err, ERR_CORRUPT,
+                       "'%s': the header line is longer than %zu bytes: name "
+                       "the columns under 'features'",
+                       path, size - 2);
     buf[strcspn(buf, "\r\n")] = '\0';
+    if (memcmp(buf, "\xef\xbb\xbf", 3) == 0) /* a byte-order mark */
+        memmove(buf, buf + 3, strlen(buf + 3) + 1);
     return 0;
 }
 

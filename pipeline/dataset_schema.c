@@ -102,7 +102,8 @@ static const struct pl_field dataset_fields[] = {
      .offset = AT(classes),
      .def = "0",
      .max = 65536,
-     .help = "how many; 0: what the data says"},
+     .help = "how many; 0: as many as the labels say, and for csv none: "
+             "number targets"},
     {.name = "divide",
      .type = PL_T_NUMBER,
      .offset = AT(divide),

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "nn/base/pool.h"
 #include "pipeline/config.h"
@@ -142,6 +143,38 @@ static bool all_hashed(const struct pl_dataset *ds)
     return true;
 }
 
+/* A file that no hash fixes and that lies in a folder counts by its content:
+ * the first folder that has it is the one it would come from. */
+static void add_local_files(struct pl_inputs *in, const struct pl_dataset *ds)
+{
+    const char *key = arena_printf(in->arena, "datasets.%s", ds->name);
+    const struct pl_data_file *f = ds->files.items;
+    const char *const *mirror = ds->mirrors.items;
+    size_t i, k;
+
+    for (i = 0; key && i < ds->files.n; i++) {
+        char hex[65];
+        uint64_t bytes;
+
+        if (f[i].sha256 || f[i].sha256_unpacked)
+            continue;
+        for (k = 0; k < ds->mirrors.n; k++) {
+            char *path =
+                pl_url_is(mirror[k]) ? NULL : io_join(mirror[k], f[i].path);
+            bool found = path && pl_hash_file(hex, &bytes, path, NULL) == 0;
+
+            mem_free(path);
+            if (!found)
+                continue;
+            pl_inputs_add(
+                in,
+                arena_printf(in->arena, "%s.files.%s.content", key, f[i].role),
+                hex);
+            break;
+        }
+    }
+}
+
 static void add_dataset(struct pl_inputs *in, const struct pl_dataset *ds)
 {
     const struct pl_node *tree =
@@ -178,6 +211,7 @@ static void add_model(struct pl_inputs *in, const struct pl_model *m)
 }
 
 struct named {
+    bool fetches; /* the stage brings the files in */
     struct pl_inputs *in;
     const struct pl_config *config;
 };
@@ -189,6 +223,8 @@ static void on_dataset(void *user, const char *name)
 
     if (ds)
         add_dataset(n->in, ds);
+    if (ds && n->fetches) /* others see what the fetch stage left */
+        add_local_files(n->in, ds);
 }
 
 static void on_model(void *user, const char *name)
@@ -248,7 +284,7 @@ int pl_inputs_collect(struct pl_inputs *in, const struct pl_config *c,
                       const struct pl_stage *s, struct err *err)
 {
     const struct pl_stage_kind *kind = s->kind;
-    struct named names = {in, c};
+    struct named names = {kind == &pl_kind_fetch, in, c};
     struct pl_node *with = canonical_tree(kind->with, s->with, in->arena);
 
     pl_inputs_add(in, "format", PL_FORMAT);

@@ -235,6 +235,7 @@ static void lex_word(struct prog_lexer *l)
     int c = peek(l, 0);
 
     l->pos = (struct prog_pos){l->line, l->col, 1};
+    l->kind = TOK_SIGN; /* of what cannot be read: it stands on this line */
     if (c < 0) {
         l->kind = TOK_END;
     } else if (c == '\n') {

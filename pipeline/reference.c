@@ -207,9 +207,8 @@ static int read_cases(struct pl_reference *out, struct reader *r,
     const char *source = json_string_value(json_object_get(root, "reference"));
     int rc = 0;
 
-    if (!json_is_array(cases))
-        return err_set(r->err, ERR_CORRUPT, "'%s' has no list 'cases'",
-                       r->path);
+    if (!json_is_array(cases) || json_array_size(cases) == 0)
+        return err_set(r->err, ERR_CORRUPT, "'%s' has no cases", r->path);
     out->source = arena_strdup(r->arena, source ? source : "the reference");
     out->cases =
         arena_array(r->arena, json_array_size(cases) + 1, sizeof *out->cases);

@@ -150,8 +150,10 @@ static int measure_outputs(struct pl_run *run, struct pl_record *r,
         rc = pl_output_measure(&w->artifact[i], w->dir, err);
     if (rc == 0)
         qsort(w->artifact, w->n_artifacts, sizeof *w->artifact, by_name);
-    r->output = w->artifact;
-    r->n_outputs = w->n_artifacts;
+    if (rc == 0) { /* what was not hashed is no output */
+        r->output = w->artifact;
+        r->n_outputs = w->n_artifacts;
+    }
     return rc;
 }
 

@@ -165,6 +165,10 @@ static int check_all(struct autograd *a, struct err *err)
     size_t i;
     int rc = 0, k;
 
+    if (a->with->reference.n == 0)
+        return err_set(err, ERR_CONFIG,
+                       "operators need `reference`: files of numbers to agree "
+                       "with");
     str_add(&a->csv, "operator,elements,gradcheck_error,allclose_error,"
                      "float32_error,forms_error,verdict\n");
     for (i = 0; rc == 0 && i < a->with->reference.n; i++)

@@ -110,23 +110,38 @@ static int keep_best(struct pl_train *t, struct err *err)
     return pl_train_save_model(t, "best", err);
 }
 
-/* checkpoints/epoch-N, and away with those that are more than keep_last_n. */
 static int keep_epoch(struct pl_train *t, struct err *err)
 {
-    const struct pl_checkpointing *c = &t->with->checkpoint;
-    int64_t old = t->epoch - c->keep_last_n * c->every_n_epochs;
+    int64_t every = t->with->checkpoint.every_n_epochs;
     char name[64];
-    int rc;
 
-    if (c->every_n_epochs == 0 || t->epoch % c->every_n_epochs != 0)
+    if (every == 0 || t->epoch % every != 0)
         return 0;
     (void)snprintf(name, sizeof name, "epoch-%lld", (long long)t->epoch);
-    rc = pl_train_save_model(t, name, err);
-    if (rc != 0 || c->keep_last_n == 0 || old < 1)
-        return rc;
-    (void)snprintf(name, sizeof name, "checkpoints/epoch-%lld.safetensors",
-                   (long long)old);
-    return pl_artifact_remove(t->ctx, name, err);
+    return pl_train_save_model(t, name, err);
+}
+
+/* Away with what is more than keep_last_n: after the state was saved, so that
+ * a run killed here can still be gone on from. */
+static int drop_old_epochs(struct pl_train *t, struct err *err)
+{
+    char name[64];
+    const char *path;
+    int64_t e;
+    int rc = 0;
+
+    if (t->with->checkpoint.keep_last_n == 0)
+        return 0;
+    for (e = 1; rc == 0 && e <= t->epoch; e++) {
+        if (pl_train_keeps(t, e, name))
+            continue;
+        path = pl_artifact_path(t->ctx, name, err);
+        if (!path)
+            return ERR_NOMEM;
+        if (io_exists(path))
+            rc = pl_artifact_remove(t->ctx, name, err);
+    }
+    return rc;
 }
 
 static void say_epoch(const struct pl_train *t, double seconds, int64_t steps)
@@ -180,7 +195,7 @@ static int end_epoch(struct pl_train *t, struct err *err)
     nn_loader_end_epoch(t->loader);
     if (rc == 0)
         rc = pl_train_save_state(t, err);
-    return rc;
+    return rc == 0 ? drop_old_epochs(t, err) : rc;
 }
 
 static void show_progress(struct pl_train *t, float loss)
@@ -298,23 +313,13 @@ static void give_metrics(struct pl_train *t)
 static int adopt_checkpoints(struct pl_train *t, struct err *err)
 {
     char name[64];
-    const char *path;
     int64_t e;
     int rc = 0;
 
-    for (e = 0; rc == 0 && e <= t->epoch; e++) {
-        if (e == 0)
-            (void)snprintf(name, sizeof name, "checkpoints/best.safetensors");
-        else
-            (void)snprintf(name, sizeof name,
-                           "checkpoints/epoch-%lld.safetensors", (long long)e);
-        path = pl_artifact_path(t->ctx, name, err);
-        if (!path)
-            return ERR_NOMEM;
-        if (io_exists(path))
+    for (e = 0; rc == 0 && e <= t->epoch; e++)
+        if (pl_train_keeps(t, e, name))
             rc = pl_artifact_add(t->ctx, name, err);
-    }
-    return rc;
+    return rc == 0 ? drop_old_epochs(t, err) : rc;
 }
 
 static int start(struct pl_train *t, struct err *err)
@@ -405,6 +410,25 @@ static void check_outputs(const struct pl_config *c,
     pl_diag_help(d, "write out: %lld", (long long)ds->classes);
 }
 
+/* Settings that would be silently without effect. */
+static void check_idle(const struct pl_train_with *w, const struct pl_stage *s,
+                       struct pl_diag *d)
+{
+    struct nn_optim_spec o = pl_optimizer_spec(&w->optimizer);
+
+    if (w->pos_weight != 1.0 && w->loss != PL_LOSS_BCE &&
+        w->loss != PL_LOSS_AUTO)
+        pl_diag_error(d, pl_node_key_loc(w->node, "pos_weight", s->loc),
+                      "pos_weight needs loss: bce_with_logits");
+    if (w->label_smoothing != 0.0 && w->loss != PL_LOSS_CROSS_ENTROPY &&
+        w->loss != PL_LOSS_AUTO)
+        pl_diag_error(d, pl_node_key_loc(w->node, "label_smoothing", s->loc),
+                      "label_smoothing needs loss: cross_entropy");
+    if (o.nesterov && o.momentum == 0.0)
+        pl_diag_error(d, pl_node_key_loc(w->optimizer.node, "nesterov", s->loc),
+                      "nesterov needs a momentum");
+}
+
 /* best needs a validation split: nothing is chosen on the test set. */
 static void check_train(const struct pl_config *c, const struct pl_stage *s,
                         struct pl_diag *d)
@@ -421,6 +445,7 @@ static void check_train(const struct pl_config *c, const struct pl_stage *s,
                         "N of its training samples then validate");
     }
     check_outputs(c, w, ds, d);
+    check_idle(w, s, d);
     if (w->checkpoint.keep_last_n > 0 && w->checkpoint.every_n_epochs == 0) {
         pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
                       "checkpoint.keep_last_n needs "

@@ -1,5 +1,5 @@
 /* A training run under way, shared by stage_train.c (the loop), train_state.c
- * (checkpoints and resuming) and train_setup.c (from config to nn). */
+ * (saving), train_resume.c (going on) and train_setup.c (from config to nn). */
 #ifndef PIPELINE_TRAIN_RUN_H
 #define PIPELINE_TRAIN_RUN_H
 
@@ -67,7 +67,11 @@ void pl_train_close(struct pl_train *t);
 int pl_model_load(struct nn_model *model, const char *path, struct err *err);
 /* checkpoints/<name>.safetensors: the model alone. */
 int pl_train_save_model(struct pl_train *t, const char *name, struct err *err);
-/* checkpoints/resume.safetensors: all that the rest of the run depends on. */
+/* Whether a run that stands where t does has kept the checkpoint of epoch e
+ * (0: best); name gets checkpoints/NAME.safetensors. */
+bool pl_train_keeps(const struct pl_train *t, int64_t e, char name[64]);
+#define PL_RESUME_FILE "checkpoints/resume.safetensors"
+/* PL_RESUME_FILE: all that the rest of the run depends on. */
 int pl_train_save_state(struct pl_train *t, struct err *err);
 /* Goes on from resume.safetensors when there is one of this very recipe, or
  * from that of a run of fewer epochs (whose other checkpoints are taken over

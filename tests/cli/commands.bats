@@ -149,7 +149,7 @@ print(eval(sys.argv[2]))" "$T/json" "$1"
     run pipeline run "$T/elsewhere/two.yaml" --out "$T/new" \
         "--locked=$T/lock.json" --force
     is_status 3
-    says "error: stage 'fetch-b': --locked: stage 'fetch-b': files.json"
+    says "--locked: stage 'fetch-b': datasets.b.files.train.content is"
 }
 
 @test "--wait waits for the run that holds the results" {

@@ -214,3 +214,34 @@ YAML
     says "with.epochs 5 -> 3)"
     [[ $output != *resuming* ]]
 }
+
+@test "an edited data file without a hash is noticed, a damaged cache too" {
+    mkdir "$T/data"
+    printf 'a,b,label\n1,2,0\n2,1,1\n0,2,0\n2,0,1\n' >"$T/data/t.csv"
+    cat >"$T/own.yaml" <<'YAML'
+version: 1
+name: own
+datasets:
+  d: {type: csv, target: label, classes: 2, mirrors: data, files: {train: {path: t.csv}}}
+models:
+  m: {layers: [{type: linear, out: 1}]}
+stages:
+  t:
+    uses: train
+    with: {dataset: d, model: m, loss: bce_with_logits, batch_size: 2, epochs: 1, lr: 0.1, optimizer: sgd}
+YAML
+    run pipeline run "$T/own.yaml" --out "$T/out"
+    is_status 0
+    echo 3,0,1 >>"$T/data/t.csv"
+    run pipeline run "$T/own.yaml" --out "$T/out"
+    is_status 0
+    says "run         fetch-d  (datasets.d.files.train.content"
+    blob=$(find "$PIPELINE_CACHE/sha256" -type f -size +10c | while read -r f; do
+        grep -q 3,0,1 "$f" && echo "$f"; done | head -n 1)
+    sed -i 's/3,0,1/4,0,1/' "$blob"
+    run pipeline run "$T/own.yaml" --out "$T/out" --force=t
+    is_status 3
+    says "'t.csv' was changed in the cache and is thrown away"
+    run pipeline run "$T/own.yaml" --out "$T/out"
+    is_status 0
+}

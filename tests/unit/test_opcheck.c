@@ -119,8 +119,8 @@ static void broken_reference_files_are_errors(void **state)
     assert_int_equal(
         pl_reference_read(&ref, "tests/golden/generator.json", &err),
         ERR_CORRUPT);
-    assert_string_equal(err.msg, "'tests/golden/generator.json' has no list "
-                                 "'cases'");
+    assert_string_equal(err.msg, "'tests/golden/generator.json' has no "
+                                 "cases");
     err_clear(&err);
     assert_int_equal(pl_reference_read(&ref, "tests/golden/none.json", &err),
                      ERR_CORRUPT);
