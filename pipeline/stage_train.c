@@ -14,6 +14,11 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+static int64_t total_steps(const struct pl_train *t)
+{
+    return t->with->epochs * t->steps_per_epoch;
+}
+
 static int write_text(struct pl_stage_ctx *ctx, const char *name,
                       struct str *text, struct err *err)
 {
@@ -243,8 +248,7 @@ static int stop_here(struct pl_train *t, struct err *err)
     return err_set(err, ERR_INTERRUPTED,
                    "stopped after step %lld of %lld, which is saved; the same "
                    "command goes on from there",
-                   (long long)t->trainer->step,
-                   (long long)(t->with->epochs * t->steps_per_epoch));
+                   (long long)t->trainer->step, (long long)total_steps(t));
 }
 
 static int run_epoch(struct pl_train *t, struct err *err)
@@ -331,7 +335,7 @@ static int start(struct pl_train *t, struct err *err)
         return rc;
     pl_log(t->ctx, "resuming at epoch %lld, step %lld of %lld",
            (long long)t->epoch + 1, (long long)t->trainer->step,
-           (long long)(t->with->epochs * t->steps_per_epoch));
+           (long long)total_steps(t));
     return adopt_checkpoints(t, err);
 }
 

@@ -193,8 +193,8 @@ static void a_record_that_is_none_is_an_error(void **state)
     static const char *const bad[] = {
         "{\"files\": [1]}",
         "{\"files\": [{\"role\": \"train\", \"name\": \"x\"}]}",
-        "{\"files\": [{\"role\": \"train\", \"name\": \"x\", \"sha256\": null,"
-        " \"sha256_unpacked\": \"../../../etc/passwd\", \"bytes\": 1}]}",
+        ("{\"files\": [{\"role\": \"train\", \"name\": \"x\", \"sha256\": null,"
+         " \"sha256_unpacked\": \"../../../etc/passwd\", \"bytes\": 1}]}"),
     };
     struct job j;
     size_t i;
