@@ -202,7 +202,7 @@ static void fit_heights(struct layout *l)
 
     l->y0 = MARGIN + title + legend + (title + legend > 0 ? 10 : 0);
     l->y1 = l->y0 + PLOT_HEIGHT;
-    l->height = l->y1 + TICK_GAP + LINE + label * LINE + MARGIN / 2;
+    l->height = l->y1 + TICK_GAP + LINE + label * LINE + 0.5 * MARGIN;
 }
 
 /* ---- axes ---- */

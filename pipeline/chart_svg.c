@@ -221,11 +221,12 @@ static void wrap_evenly(struct svg_lines *out, const char *title, double width)
     struct svg_lines narrower;
 
     svg_wrap(out, title, title_size, width);
-    for (; width > title_size; width -= title_size / 2) {
+    while (width > title_size) {
         svg_wrap(&narrower, title, title_size, width);
         if (narrower.n > out->n || narrower.cut != out->cut)
             return;
         *out = narrower;
+        width -= title_size / 2;
     }
 }
 

@@ -66,7 +66,7 @@ static const struct prog_expr *broadcast(struct walk *w,
             break;
     if (i == sizeof elementwise / sizeof *elementwise)
         return e;
-    sum = (struct prog_expr *)(uintptr_t)prog_rule_call("sum_to", e, w->arena);
+    sum = (struct prog_expr *)prog_rule_call("sum_to", e, w->arena);
     if (sum)
         sum->rank = rank_of(of);
     return sum;

@@ -67,7 +67,7 @@ static const struct prog_expr *formula_of(struct prog_run *r,
 
         if (!a && i < (size_t)c->n_in)
             return NULL;
-        f->arg[i] = (struct prog_expr *)(uintptr_t)a;
+        f->arg[i] = (struct prog_expr *)a;
     }
     return f;
 }
@@ -244,6 +244,7 @@ static int eval_binary(struct prog_run *r, const struct prog_expr *e,
 {
     bool power = strcmp(e->text, "**") == 0;
     struct prog_call c = {.n_in = 2};
+    char op = *e->text;
     int rc = prog_eval(r, e->arg[0], &c.in[0], err);
 
     if (rc == 0)
@@ -251,11 +252,14 @@ static int eval_binary(struct prog_run *r, const struct prog_expr *e,
     if (rc != 0)
         return rc;
     r->where = e->pos;
+    if (power)
+        op = '^';
+    if (!c.in[0] || !c.in[1])
+        return err_set(err, ERR_SHAPE, "an operand has no value");
     if (c.in[0]->kind == PROG_V_NUMBER && c.in[1]->kind == PROG_V_NUMBER &&
         *e->text != '@')
-        return number_value(
-            r, fold(power ? '^' : *e->text, c.in[0]->number, c.in[1]->number),
-            e->pos, out, err);
+        return number_value(r, fold(op, c.in[0]->number, c.in[1]->number),
+                            e->pos, out, err);
     c.fn = power ? prog_fn_find("pow") : binary_fn(e->text);
     if (power) {
         c.n_in = 1;
@@ -373,7 +377,7 @@ static int drop_first(struct prog_run *r, struct prog_value *v, struct err *err)
     for (i = 1; i < s.ndim; i++)
         s.dim[i - 1] = s.dim[i];
     s.ndim--;
-    ((struct prog_expr *)(uintptr_t)v->formula)->rank = s.ndim; /* ours */
+    ((struct prog_expr *)v->formula)->rank = s.ndim; /* ours */
     return nn_tape_reshape(r->tape, v->t, &s, &v->t, err);
 }
 

@@ -92,7 +92,8 @@ PROG_APPLY(reduce)
     if (rc != 0)
         return rc;
     out = nn_tensor_numel(c->out);
-    c->attr = out > 0 ? (double)(n / out) : 0;
+    n = out > 0 ? n / out : 0;
+    c->attr = (double)n;
     c->attr_name = "n";
     if (!c->given[1] || !(c->param[1] > 0))
         return 0;

@@ -33,7 +33,7 @@ static struct prog_expr *build(enum prog_kind kind, const char *text, size_t n,
  */
 static struct prog_expr *writable(const struct prog_expr *e)
 {
-    return (struct prog_expr *)(uintptr_t)e;
+    return (struct prog_expr *)e;
 }
 
 static int rank2(const struct prog_expr *a, const struct prog_expr *b)
@@ -113,7 +113,7 @@ struct product {
 
 static bool is_number(const struct prog_expr *e, double v)
 {
-    return e->kind == PROG_NUMBER && e->number >= v && e->number <= v;
+    return e && e->kind == PROG_NUMBER && e->number >= v && e->number <= v;
 }
 
 static void take_apart(struct product *p, const struct prog_expr *e, bool below)
@@ -237,7 +237,7 @@ static const struct prog_expr *simplify(const struct prog_expr *e,
                                  : e;
     if (*e->text == '*' || *e->text == '/')
         return simplify_product(e, arena);
-    if (a->kind == PROG_NUMBER && b->kind == PROG_NUMBER)
+    if (a && b && a->kind == PROG_NUMBER && b->kind == PROG_NUMBER)
         return prog_rule_number(*e->text == '+' ? a->number + b->number
                                                 : a->number - b->number,
                                 arena);
