@@ -36,12 +36,12 @@ start_long_run() {
 }
 
 @test "results go where we stand, whatever the file's folder is" {
-    mkdir -p "$T/configs" "$T/work"
+    mkdir -p "$T/configs" "$T/here"
     blobs "$T/configs/blobs.yaml"
-    cd "$T/work"
+    cd "$T/here"
     run pipeline run ../configs/blobs.yaml
     is_status 0
-    [ -s "$T/work/out/blobs/train/stage.json" ]
+    [ -s "$T/here/out/blobs/train/stage.json" ]
     [ ! -e "$T/configs/out" ]
 }
 
