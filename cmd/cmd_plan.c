@@ -21,7 +21,7 @@ int cmd_plan(struct cmd_opts *o)
         return cmd_exit_status(&err);
     }
     for (i = 0; i < plan->n && !o->quiet && !o->json; i++)
-        print_step(stdout, &plan->step[i]);
+        print_step(stdout, &plan->step[i], o->verbose);
     if (o->json) {
         struct str text = {0};
 

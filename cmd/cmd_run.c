@@ -33,7 +33,7 @@ static void on_step(void *user, const struct pl_step *step)
 
     progress_clear(&s->progress);
     if (!s->o->quiet)
-        print_step(s->out, step);
+        print_step(s->out, step, s->o->verbose);
 }
 
 static void on_say(void *user, const char *line)

@@ -35,7 +35,8 @@ static void print(const struct cmd_opts *o, const struct pl_plan *plan,
 
     for (i = 0; i < plan->n; i++) {
         const struct pl_step *s = &plan->step[i];
-        bool why = s->state == PL_STATE_STALE;
+        bool why = s->reason[0] &&
+                   (s->state == PL_STATE_STALE || s->action == PL_UP_TO_DATE);
 
         (void)printf("%-11s  %s%s%s%s\n", state_word(plan, s), s->stage,
                      why ? "  (" : "", why ? s->reason : "", why ? ")" : "");

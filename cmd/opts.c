@@ -69,7 +69,8 @@ const struct opt opt_table[] = {
     {'q', "quiet", NULL, OPT_FLAG, AT(quiet), 0, CMD_ALL, NULL,
      "only results and errors"},
     {'v', "verbose", NULL, OPT_FLAG, AT(verbose), 0, CMD_ALL, NULL,
-     "also times, and where in the program an error arose"},
+     "also times, all that makes a stage run again, and where in the program "
+     "an error arose"},
     {0, "color", "WHEN", OPT_CHOICE, AT(color), 0, CMD_ALL, color_names,
      "auto, always or never"},
     {0, "progress", "HOW", OPT_CHOICE, AT(progress), 0, RUNNING, progress_names,

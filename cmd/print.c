@@ -1,5 +1,7 @@
 #include "cmd/print.h"
 
+#include <string.h>
+
 #include "cmd/term.h"
 #include "nn/base/str.h"
 
@@ -10,12 +12,24 @@ static const char *const action[] = {
     [PL_SKIP] = "skipped",
 };
 
-void print_step(FILE *to, const struct pl_step *s)
+static void print_changes(FILE *to, const char *lines)
+{
+    while (*lines) {
+        size_t n = strcspn(lines, "\n");
+
+        (void)fprintf(to, "%14s%.*s\n", "", (int)n, lines);
+        lines += lines[n] ? n + 1 : n;
+    }
+}
+
+void print_step(FILE *to, const struct pl_step *s, bool all)
 {
     (void)fprintf(to, "%-10s  %s", action[s->action], s->stage);
     if (s->reason[0])
         (void)fprintf(to, "  (%s)", s->reason);
     (void)fputc('\n', to);
+    if (all)
+        print_changes(to, s->changes);
 }
 
 static const struct {

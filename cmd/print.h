@@ -8,8 +8,9 @@
 
 #include "pipeline/pipeline.h"
 
-/* "run         train  (with.epochs 5 -> 10)" */
-void print_step(FILE *to, const struct pl_step *s);
+/* "run         train  (with.epochs 5 -> 10, and 1 more)"; all: then each
+ * change in a line of its own. */
+void print_step(FILE *to, const struct pl_step *s, bool all);
 /* The expectations, a row each, and their points. */
 void print_verdicts(FILE *to, const struct pl_result *r, bool color);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* The plug-in's one entry point (cuda/ builds libpipeline_cuda.so). */
-typedef int (*cuda_open_fn)(struct nn_backend **out, int device, char why[200],
-                            struct err *err);
+typedef int (*cuda_open_fn)(struct nn_backend **out, int device, bool automatic,
+                            char why[200], struct err *err);
 
 static bool driver_present(void)
 {
@@ -19,8 +19,8 @@ static bool driver_present(void)
 
 /* Loads the CUDA plug-in that lies beside the program or on the library path.
  * Its handle stays open as long as the process: backends hold its code. */
-static int cuda_open(struct nn_backend **out, int device, char why[200],
-                     struct err *err)
+static int cuda_open(struct nn_backend **out, int device, bool automatic,
+                     char why[200], struct err *err)
 {
     void *lib = dlopen("libpipeline_cuda.so", RTLD_NOW | RTLD_LOCAL);
     cuda_open_fn fn = NULL;
@@ -35,7 +35,7 @@ static int cuda_open(struct nn_backend **out, int device, char why[200],
         return err_set(err, ERR_DEVICE,
                        "no CUDA backend: libpipeline_cuda.so was not found");
     }
-    return fn(out, device, why, err);
+    return fn(out, device, automatic, why, err);
 }
 
 /* "cuda" or "cuda:N" gives N, anything else -1. */
@@ -66,7 +66,7 @@ static int open_cuda_asked(struct nn_backend **out, const char *device,
                        "device %s: no NVIDIA driver (libcuda.so.1) on this "
                        "machine; --device cpu runs without one",
                        device);
-    return cuda_open(out, cuda_index(device), why, err);
+    return cuda_open(out, cuda_index(device), false, why, err);
 }
 
 int nn_backend_open(struct nn_backend **out, const struct nn_device_opts *opts,
@@ -85,7 +85,7 @@ int nn_backend_open(struct nn_backend **out, const struct nn_device_opts *opts,
     } else if (strcmp(device, "auto") == 0) {
         struct err none = {0};
 
-        if (!driver_present() || cuda_open(out, 0, reason, &none) != 0)
+        if (!driver_present() || cuda_open(out, 0, true, reason, &none) != 0)
             rc = nn_cpu_open(out, opts->threads, NULL, err);
         else
             rc = 0;

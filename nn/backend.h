@@ -13,12 +13,25 @@ struct nn_backend;
 struct nn_buf;  /* opaque: memory of one backend */
 struct nn_step; /* nn/step.h */
 
+/* Who multiplies on a GPU: kernels that follow the one arithmetic to the bit,
+ * or the vendor's library in float32 or TF32. The CPU is always strict. */
+enum nn_numerics { NN_NUMERICS_FAST, NN_NUMERICS_STRICT, NN_NUMERICS_TF32 };
+/* How a batch comes to a GPU: gathered there from the whole set, or by the host
+ * and copied from pinned (ahead of its step) or pageable memory. */
+enum nn_data_path { NN_DATA_DEVICE, NN_DATA_PINNED, NN_DATA_PAGEABLE };
+
+struct nn_backend_config {
+    enum nn_numerics numerics;
+    enum nn_data_path data;
+};
+
 struct nn_backend_ops {
     const char *name; /* "cpu", "cuda" */
 
     /* Required. Return 0, or an err_code with *err filled in. */
     void (*close)(struct nn_backend *be);
     int (*alloc)(struct nn_backend *be, struct nn_buf **out, size_t size,
+                 enum nn_category cat,
                  struct err *err); /* zeroed, 64-byte aligned */
     void (*free)(struct nn_backend *be, struct nn_buf *buf);
     /* Bytes that a tensor takes in this backend's layout. */
@@ -41,7 +54,11 @@ struct nn_backend_ops {
                struct err *err);
     int (*sync)(struct nn_backend *be, struct err *err);
 
-    /* Optional: NULL means the feature is absent. A prepared step replays a
+    /* Optional: NULL means the feature is absent. configure is called before
+     * a model is made, and again for the next one. */
+    int (*configure)(struct nn_backend *be, const struct nn_backend_config *c,
+                     struct err *err);
+    /* Optional. A prepared step replays a
      * recorded one, with the same bits. */
     int (*step_prepare)(struct nn_backend *be, struct nn_step *step,
                         struct err *err);

@@ -5,10 +5,14 @@
 #include "nn/base/mem.h"
 #include "nn/step.h"
 
+/* How an output becomes a class. */
+enum verdict { VERDICT_NONE, VERDICT_LARGEST, VERDICT_SIGN };
+
 struct evaluation {
     struct nn_model *model;
     const struct nn_data *data;
     const struct nn_loss *loss;
+    enum verdict verdict;
     struct nn_batch_source source;
     struct nn_step *step; /* recorded for step_batch samples */
     int64_t step_batch;
@@ -29,7 +33,7 @@ static int record_outputs(struct evaluation *e, struct nn_tape *tape,
     if (rc == 0)
         rc = nn_loss_apply(e->loss, tape, e->outputs, y, 0, &e->losses, err);
     e->predicted = NULL;
-    if (rc == 0 && e->loss->type == NN_LOSS_CROSS_ENTROPY)
+    if (rc == 0 && e->verdict == VERDICT_LARGEST)
         rc = nn_tape_apply(tape, NN_OP_ARGMAX, &e->outputs, 1, NULL,
                            &e->predicted, err);
     return rc;
@@ -70,7 +74,7 @@ static int32_t label_of(const struct evaluation *e, int64_t i)
 static void count(struct evaluation *e, int64_t first, int64_t n,
                   int64_t *confusion, struct nn_eval_result *out)
 {
-    bool binary = e->loss->type == NN_LOSS_BCE_WITH_LOGITS;
+    bool binary = e->verdict == VERDICT_SIGN;
     int64_t i;
 
     for (i = 0; i < n; i++) {
@@ -94,7 +98,7 @@ static int read_batch(struct evaluation *e, struct err *err)
 
     if (rc == 0 && e->predicted)
         rc = nn_tensor_get(e->predicted, e->predicted_values, err);
-    if (rc == 0 && e->loss->type == NN_LOSS_BCE_WITH_LOGITS)
+    if (rc == 0 && e->verdict == VERDICT_SIGN)
         rc = nn_tensor_get(e->outputs, e->output_values, err);
     return rc;
 }
@@ -124,6 +128,21 @@ static int run_all(struct evaluation *e, const struct nn_eval_opts *opts,
     return rc;
 }
 
+static enum verdict verdict_of(const struct nn_loss *loss,
+                               const struct nn_data *data,
+                               const struct nn_shape *out)
+{
+    if (!data->label || loss->type == NN_LOSS_MSE)
+        return VERDICT_NONE;
+    if (loss->type == NN_LOSS_CROSS_ENTROPY)
+        return VERDICT_LARGEST;
+    if (loss->type == NN_LOSS_BCE_WITH_LOGITS)
+        return VERDICT_SIGN;
+    if (out->ndim == 1 && out->dim[0] >= data->classes && data->classes > 1)
+        return VERDICT_LARGEST;
+    return out->ndim == 0 && data->classes == 2 ? VERDICT_SIGN : VERDICT_NONE;
+}
+
 int nn_evaluate(struct nn_eval_result *out, struct nn_model *model,
                 const struct nn_data *data, const struct nn_loss *loss,
                 const struct nn_eval_opts *opts, struct err *err)
@@ -137,7 +156,8 @@ int nn_evaluate(struct nn_eval_result *out, struct nn_model *model,
     if (rc != 0)
         return rc;
     e.source.data = data;
-    out->has_accuracy = data->label != NULL && loss->type != NN_LOSS_MSE;
+    e.verdict = verdict_of(loss, data, &model->out);
+    out->has_accuracy = e.verdict != VERDICT_NONE;
     e.loss_values = mem_array(n, sizeof *e.loss_values);
     e.output_values = mem_array(n, (size_t)width * sizeof *e.output_values);
     e.predicted_values = mem_array(n, sizeof *e.predicted_values);

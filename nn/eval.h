@@ -14,7 +14,10 @@
 struct nn_eval_result {
     int64_t samples;
     double loss;
-    bool has_accuracy; /* false for number targets */
+    /* false for number targets, and for a loss of the user's own whose outputs
+     * are neither a row of at least one number a class, the largest chosen, nor
+     * one logit () for two classes */
+    bool has_accuracy;
     int64_t correct;
     double accuracy; /* correct / samples */
 };

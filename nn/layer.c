@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "nn/base/mem.h"
+#include "nn/custom.h"
 
 static const char *const type_names[NN_LAYER_COUNT] = {
     [NN_LAYER_LINEAR] = "linear",
@@ -18,11 +19,18 @@ static const char *const type_names[NN_LAYER_COUNT] = {
     [NN_LAYER_AVG_POOL2D] = "avg_pool2d",
     [NN_LAYER_BATCH_NORM] = "batch_norm",
     [NN_LAYER_LAYER_NORM] = "layer_norm",
+    [NN_LAYER_SQUEEZE] = "squeeze",
+    [NN_LAYER_OWN] = "own",
 };
 
 const char *nn_layer_type_name(enum nn_layer_type t)
 {
     return type_names[t];
+}
+
+const char *nn_layer_kind(const struct nn_layer *l)
+{
+    return l->own ? l->own->custom->name : type_names[l->type];
 }
 
 static int linear_init(struct nn_layer *l, const struct nn_layer_spec *spec,
@@ -144,16 +152,36 @@ static int norm_init(struct nn_layer *l, const struct nn_layer_spec *spec,
     return 0;
 }
 
+static int squeeze_init(struct nn_layer *l, const struct nn_layer_spec *spec,
+                        struct err *err)
+{
+    char text[96];
+    int i;
+
+    (void)spec;
+    l->out = nn_shape0();
+    for (i = 0; i < l->in.ndim; i++)
+        if (l->in.dim[i] != 1)
+            l->out.dim[l->out.ndim++] = l->in.dim[i];
+    if (l->out.ndim == l->in.ndim)
+        return err_set(err, ERR_CONFIG,
+                       "a squeeze layer takes samples with a dimension of 1, "
+                       "not %s",
+                       nn_shape_text(&l->in, text, sizeof text));
+    return 0;
+}
+
 int nn_layer_init(struct nn_layer *l, const struct nn_layer_spec *spec,
                   size_t index, struct nn_shape *sample, struct err *err)
 {
     static int (*const init[NN_LAYER_COUNT])(struct nn_layer * l,
                                              const struct nn_layer_spec *spec,
                                              struct err *err) = {
-        [NN_LAYER_LINEAR] = linear_init,   [NN_LAYER_DROPOUT] = dropout_init,
-        [NN_LAYER_CONV2D] = conv2d_init,   [NN_LAYER_MAX_POOL2D] = pool_init,
-        [NN_LAYER_AVG_POOL2D] = pool_init, [NN_LAYER_BATCH_NORM] = norm_init,
-        [NN_LAYER_LAYER_NORM] = norm_init,
+        [NN_LAYER_LINEAR] = linear_init,    [NN_LAYER_DROPOUT] = dropout_init,
+        [NN_LAYER_CONV2D] = conv2d_init,    [NN_LAYER_MAX_POOL2D] = pool_init,
+        [NN_LAYER_AVG_POOL2D] = pool_init,  [NN_LAYER_BATCH_NORM] = norm_init,
+        [NN_LAYER_LAYER_NORM] = norm_init,  [NN_LAYER_SQUEEZE] = squeeze_init,
+        [NN_LAYER_OWN] = nn_layer_own_init,
     };
     int rc = 0;
 
@@ -172,19 +200,18 @@ int nn_layer_init(struct nn_layer *l, const struct nn_layer_spec *spec,
     return rc;
 }
 
-/* One more item under the names of torch's state_dict: "0.weight", ... */
-static int plan_add(struct nn_plan *p, const struct nn_layer *l,
-                    const char *what, struct nn_shape shape,
-                    enum nn_dtype dtype, struct err *err)
+int nn_layer_plan_add(struct nn_plan *p, const struct nn_layer *l,
+                      const char *what, const struct nn_shape *shape,
+                      enum nn_dtype dtype, struct err *err)
 {
     struct nn_plan_item *item = &p->item[p->n];
-    char text[96];
+    char text[160];
 
     (void)snprintf(text, sizeof text, "%s.%s", l->name, what);
     item->name = mem_strdup(text);
     if (!item->name)
         return err_set(err, ERR_NOMEM, "out of memory for a model");
-    item->shape = shape;
+    item->shape = *shape;
     item->dtype = dtype;
     item->layout = NN_ROWS;
     p->n++;
@@ -214,48 +241,55 @@ static bool is_product(const struct nn_layer *l)
 static int plan_running(struct nn_layer *l, struct nn_plan *buffers,
                         struct err *err)
 {
-    struct nn_shape channels = nn_shape1(l->in.dim[0]);
+    struct nn_shape channels = nn_shape1(l->in.dim[0]), one = nn_shape0();
     int rc;
 
     l->running = buffers->n;
-    rc = plan_add(buffers, l, "running_mean", channels, NN_F32, err);
+    rc = nn_layer_plan_add(buffers, l, "running_mean", &channels, NN_F32, err);
     if (rc == 0)
-        rc = plan_add(buffers, l, "running_var", channels, NN_F32, err);
+        rc = nn_layer_plan_add(buffers, l, "running_var", &channels, NN_F32,
+                               err);
     if (rc == 0)
-        rc = plan_add(buffers, l, "num_batches_tracked", nn_shape0(), NN_I64,
-                      err);
+        rc = nn_layer_plan_add(buffers, l, "num_batches_tracked", &one, NN_I64,
+                               err);
     return rc;
+}
+
+int nn_layer_room(const struct nn_layer *l)
+{
+    return l->own ? l->own->n_param : 3;
 }
 
 int nn_layer_plan(struct nn_layer *l, struct nn_plan *params,
                   struct nn_plan *buffers, struct err *err)
 {
-    struct nn_shape weight = weight_shape(l);
+    struct nn_shape weight, bias;
     int rc;
 
     if (l->n_params == 0)
         return 0;
+    if (l->own)
+        return nn_layer_own_plan(l, params, err);
     l->weight = params->n;
-    rc = plan_add(params, l, "weight", weight, NN_F32, err);
+    weight = weight_shape(l);
+    rc = nn_layer_plan_add(params, l, "weight", &weight, NN_F32, err);
     if (rc != 0)
         return rc;
     if (is_product(l))
         params->item[l->weight].layout = NN_WEIGHT;
     if (l->has_bias) {
         l->bias = params->n;
-        rc = plan_add(params, l, "bias",
-                      is_product(l) ? nn_shape1(weight.dim[0]) : weight, NN_F32,
-                      err);
+        bias = is_product(l) ? nn_shape1(weight.dim[0]) : weight;
+        rc = nn_layer_plan_add(params, l, "bias", &bias, NN_F32, err);
     }
     if (rc == 0 && l->type == NN_LAYER_BATCH_NORM)
         rc = plan_running(l, buffers, err);
     return rc;
 }
 
-/* Sets t to values drawn row by row from +-bound, or all to bound where gen is
- * NULL. */
-static int set_values(struct nn_tensor *t, double bound, struct rng_mt *gen,
-                      struct err *err)
+/* Sets t to values drawn row by row, or all to high where gen is NULL. */
+static int set_values(struct nn_tensor *t, float low, float high,
+                      struct rng_mt *gen, struct err *err)
 {
     int64_t n = nn_tensor_numel(t), i;
     float *v = mem_array((size_t)n, sizeof *v);
@@ -264,25 +298,44 @@ static int set_values(struct nn_tensor *t, double bound, struct rng_mt *gen,
     if (!v)
         return err_set(err, ERR_NOMEM, "out of memory initialising a model");
     for (i = 0; i < n; i++)
-        v[i] = gen ? rng_mt_uniform(gen, (float)-bound, (float)bound)
-                   : (float)bound;
+        v[i] = gen ? rng_mt_uniform(gen, low, high) : high;
     rc = nn_tensor_set(t, v, err);
     mem_free(v);
     return rc;
 }
 
-/* kaiming_uniform_ with a = sqrt(5) for the weight, then the bias in
- * +-1/sqrt(fan_in): reset_parameters of torch.nn.Linear and Conv2d. */
+int nn_layer_draw(struct nn_tensor *t, double bound, struct rng_mt *gen,
+                  struct err *err)
+{
+    return set_values(t, (float)-bound, (float)bound, gen, err);
+}
+
+int nn_layer_fill(struct nn_tensor *t, float value, struct err *err)
+{
+    return set_values(t, value, value, NULL, err);
+}
+
+double nn_layer_weight_bound(int64_t in)
+{
+    return sqrt(3.0) * (sqrt(2.0 / 6.0) / sqrt((double)in));
+}
+
+double nn_layer_bias_bound(int64_t in)
+{
+    return 1.0 / sqrt((double)in);
+}
+
+/* reset_parameters of torch.nn.Linear and Conv2d. */
 static int reset_product(const struct nn_model *m, const struct nn_layer *l,
                          struct rng_mt *gen, struct err *err)
 {
     struct nn_tensor *w = m->params.t[l->weight];
-    int64_t fan_in = nn_tensor_numel(w) / w->shape.dim[0];
-    double root = sqrt((double)fan_in);
-    int rc = set_values(w, sqrt(3.0) * (sqrt(2.0 / 6.0) / root), gen, err);
+    int64_t in = nn_tensor_numel(w) / w->shape.dim[0];
+    int rc = nn_layer_draw(w, nn_layer_weight_bound(in), gen, err);
 
     if (rc == 0 && l->bias >= 0)
-        rc = set_values(m->params.t[l->bias], 1.0 / root, gen, err);
+        rc = nn_layer_draw(m->params.t[l->bias], nn_layer_bias_bound(in), gen,
+                           err);
     return rc;
 }
 
@@ -293,10 +346,12 @@ int nn_layer_reset(const struct nn_model *m, const struct nn_layer *l,
 
     if (l->weight < 0)
         return 0;
+    if (l->own)
+        return nn_layer_own_reset(m, l, gen, err);
     if (is_product(l))
         return gen ? reset_product(m, l, gen, err) : 0;
-    rc = set_values(m->params.t[l->weight], 1.0, NULL, err);
+    rc = nn_layer_fill(m->params.t[l->weight], 1.0F, err);
     if (rc == 0 && l->running >= 0)
-        rc = set_values(m->buffers.t[l->running + 1], 1.0, NULL, err);
+        rc = nn_layer_fill(m->buffers.t[l->running + 1], 1.0F, err);
     return rc;
 }

@@ -121,12 +121,15 @@ static int plan_all(struct nn_model *m, struct nn_plan *params,
 
 static int build_params(struct nn_model *m, struct err *err)
 {
-    size_t most = (size_t)m->n_layers + 1;
-    struct nn_plan params = {mem_array(2 * most, sizeof *params.item), 0};
-    struct nn_plan buffers = {mem_array(3 * most, sizeof *buffers.item), 0};
+    struct nn_plan params = {0}, buffers = {0};
+    size_t most = 1;
     int rc, i;
 
-    m->names = mem_array(5 * most, sizeof *m->names);
+    for (i = 0; i < m->n_layers; i++)
+        most += (size_t)nn_layer_room(&m->layer[i]);
+    params.item = mem_array(most, sizeof *params.item);
+    buffers.item = mem_array(most, sizeof *buffers.item);
+    m->names = mem_array(2 * most, sizeof *m->names);
     if (params.item && buffers.item && m->names)
         rc = plan_all(m, &params, &buffers, err);
     else

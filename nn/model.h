@@ -11,6 +11,7 @@
 #include "nn/base/rng.h"
 #include "nn/tensor.h"
 
+struct nn_own_layer; /* nn/custom.h */
 struct nn_tape;
 
 enum nn_layer_type {
@@ -26,16 +27,19 @@ enum nn_layer_type {
     NN_LAYER_AVG_POOL2D,
     NN_LAYER_BATCH_NORM, /* over the samples, each of C or (C, ...) */
     NN_LAYER_LAYER_NORM, /* over all numbers of a sample */
+    NN_LAYER_SQUEEZE,    /* samples without their dimensions of 1 */
+    NN_LAYER_OWN,        /* an operator of the user's: nn/custom.h */
     NN_LAYER_COUNT
 };
-const char *nn_layer_type_name(enum nn_layer_type t); /* "linear" */
+const char *nn_layer_type_name(enum nn_layer_type t); /* "linear", "own" */
 
 /* What the user asks for. name NULL or "": the index in the row, so that
  * parameters are called "0.weight" as in torch.nn.Sequential. */
 struct nn_layer_spec {
     enum nn_layer_type type;
     const char *name;
-    int64_t out;     /* linear: output features; conv2d: output channels */
+    int64_t out;     /* linear: output features; conv2d: output channels; own:
+                        NN_DIM_OUT */
     bool bias;       /* linear, conv2d */
     double p;        /* dropout: probability of a zero */
     int64_t kernel;  /* conv2d, pools: a square */
@@ -43,6 +47,7 @@ struct nn_layer_spec {
     int64_t padding; /* on all four sides */
     double eps;      /* norms: added to the variance */
     double momentum; /* batch_norm: of the running statistics */
+    const struct nn_own_layer *own; /* own */
 };
 
 struct nn_layer {
@@ -56,7 +61,11 @@ struct nn_layer {
     int weight, bias; /* indices into nn_params, or -1 */
     int running;      /* batch_norm: index into buffers of the first of three */
     int64_t n_params;
+    const struct nn_own_layer *own; /* its parameters begin at weight */
+    int64_t features;               /* own: what NN_DIM_OUT is */
 };
+/* What users call its type: "linear", or the name of an own operator. */
+const char *nn_layer_kind(const struct nn_layer *l);
 
 /* Tensors side by side in one storage, each beginning 64-byte aligned. */
 struct nn_params {

@@ -1,6 +1,7 @@
 /* The layers of a model put on a tape. */
 #include <string.h>
 
+#include "nn/custom.h"
 #include "nn/model.h"
 #include "nn/norm.h"
 #include "nn/tape.h"
@@ -132,6 +133,33 @@ static int forward_dropout(const struct nn_layer *l, struct nn_tape *tape,
     return nn_tape_apply(tape, NN_OP_DROPOUT, x, 1, &attrs, x, err);
 }
 
+/* x, then the parameters, into the operator. */
+static int forward_own(struct nn_model *m, struct nn_tape *tape,
+                       const struct nn_layer *l, struct nn_tensor **x,
+                       struct err *err)
+{
+    const struct nn_own_layer *own = l->own;
+    struct nn_tensor *in[NN_MAX_IN] = {*x};
+    struct nn_shape want = {l->out.ndim + 1, {(*x)->shape.dim[0]}};
+    char got_text[96], want_text[96];
+    int rc = own->flat ? flattened(tape, *x, &in[0], err) : 0;
+    int i;
+
+    for (i = 0; i < own->n_param; i++)
+        in[i + 1] = m->params.t[l->weight + i];
+    if (rc == 0)
+        rc = nn_tape_custom(tape, own->custom, in, x, err);
+    if (rc != 0)
+        return rc;
+    memcpy(want.dim + 1, l->out.dim, (size_t)l->out.ndim * sizeof *want.dim);
+    if (nn_shape_eq(&(*x)->shape, &want) && (*x)->dtype == NN_F32)
+        return 0;
+    return err_set(err, ERR_SHAPE, "%s gives %s %s where float32 %s is due",
+                   own->custom->name, nn_dtype_name((*x)->dtype),
+                   nn_shape_text(&(*x)->shape, got_text, sizeof got_text),
+                   nn_shape_text(&want, want_text, sizeof want_text));
+}
+
 /* Layer *i, and what it takes in, on *x. */
 static int forward_layer(struct nn_model *m, struct nn_tape *tape, int *i,
                          const struct nn_forward_opts *opts,
@@ -165,6 +193,10 @@ static int forward_layer(struct nn_model *m, struct nn_tape *tape, int *i,
         return forward_batch_norm(m, tape, l, opts->train, x, err);
     case NN_LAYER_LAYER_NORM:
         return forward_layer_norm(m, tape, l, x, err);
+    case NN_LAYER_SQUEEZE:
+        return shaped(tape, *x, &l->out, x, err);
+    case NN_LAYER_OWN:
+        return forward_own(m, tape, l, x, err);
     default:
         return nn_tape_apply(tape, act_op[l->type], x, 1, NULL, x, err);
     }

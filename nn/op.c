@@ -5,6 +5,7 @@
 #include "nn/op_rules.h"
 
 enum { IN0 = 1, IN1 = 2, IN3 = 8, IN4 = 16, OUT = NN_SAVES_OUT };
+enum { ALL = ((1 << NN_MAX_IN) - 1) | OUT };
 
 /* id, operands at least and at most, what backward reads, shape, backward */
 #define ROW(id, lo, hi, saves, shape, grad) \
@@ -90,7 +91,7 @@ static const struct nn_op rows[NN_OP_COUNT] = {
     ROW(EXPAND, 1, 1, 0, NULL, NULL),
     DIFF(CONV2D, 2, 3, IN0 | IN1, nn_shape_conv2d, nn_grad_conv2d,
          "y = conv2d(x, W) + b; dx = conv2d_input(g, W); "
-         "dW = conv2d_weight(g, x); db = sum(g)"),
+         "dW = conv2d_weight(g, x); db = sum_to(g)"),
     ROW(CONV2D_GRAD_INPUT, 2, 2, 0, NULL, NULL),
     ROW(CONV2D_GRAD_WEIGHT, 2, 2, 0, NULL, NULL),
     ROW(CONV2D_GRAD_BIAS, 1, 1, 0, NULL, NULL),
@@ -104,18 +105,20 @@ static const struct nn_op rows[NN_OP_COUNT] = {
     DIFF(BATCH_NORM, 5, 5, IN0 | IN1 | IN3 | IN4, nn_shape_batch_norm,
          nn_grad_batch_norm,
          "y = xhat(x) * w + b; dx = w * r(x) * (g - mean(g) - xhat(x) * "
-         "mean(g * xhat(x))); dw = sum(g * xhat(x)); db = sum(g)"),
+         "mean(g * xhat(x))); dw = sum_to(g * xhat(x)); "
+         "db = sum_to(g)"),
     ROW(BATCH_NORM_GRAD_INPUT, 5, 5, 0, nn_shape_gradient, NULL),
     ROW(BATCH_NORM_GRAD_WEIGHT, 4, 4, 0, NULL, NULL),
     ROW(BATCH_NORM_GRAD_BIAS, 1, 1, 0, NULL, NULL),
     ROW(BATCH_NORM_UPDATE, 2, 2, 0, NULL, NULL),
     DIFF(LAYER_NORM, 3, 3, IN0 | IN1, nn_shape_layer_norm, nn_grad_layer_norm,
          "y = xhat(x) * w + b; dx = r(x) * (g * w - mean(g * w) - xhat(x) * "
-         "mean(g * w * xhat(x))); dw = sum(g * xhat(x)); db = sum(g)"),
+         "mean(g * w * xhat(x))); dw = sum_to(g * xhat(x)); "
+         "db = sum_to(g)"),
     ROW(LAYER_NORM_GRAD_INPUT, 3, 3, 0, nn_shape_gradient, NULL),
     ROW(LAYER_NORM_GRAD_WEIGHT, 2, 2, 0, NULL, NULL),
     ROW(FILL, 0, 0, 0, NULL, NULL),
-    ROW(COPY, 1, 1, 0, NULL, NULL),
+    DIFF(COPY, 1, 1, 0, NULL, nn_grad_copy, "y = x; dx = g"),
     DIFF(RESHAPE, 1, 1, 0, NULL, NULL, "y = reshape(x); dx = reshape(g)"),
     DIFF(TRANSPOSE, 1, 1, 0, nn_shape_transpose, nn_grad_transpose,
          "y = transpose(x); dx = transpose(g)"),
@@ -137,6 +140,7 @@ static const struct nn_op rows[NN_OP_COUNT] = {
     ROW(SGD, 2, 3, 0, NULL, NULL),
     ROW(ADAM, 4, 4, 0, NULL, NULL),
     ROW(ARGMAX, 1, 1, 0, nn_shape_argmax, NULL),
+    ROW(CUSTOM, 1, NN_MAX_IN, ALL, NULL, NULL),
 };
 
 static const char *const names[NN_OP_COUNT] = {
@@ -148,6 +152,19 @@ static const char *const names[NN_OP_COUNT] = {
 const struct nn_op *nn_op_get(enum nn_op_id id)
 {
     return &rows[id];
+}
+
+bool nn_op_reads_input(const struct nn_call *call, int i)
+{
+    switch (call->op) {
+    case NN_OP_LINEAR:
+    case NN_OP_MATMUL:
+    case NN_OP_MUL:
+    case NN_OP_CONV2D:
+        return i < 2 && call->in[1 - i]->requires_grad;
+    default:
+        return (rows[call->op].saves & (1u << i)) != 0;
+    }
 }
 
 const char *nn_op_name(enum nn_op_id id)

@@ -148,7 +148,8 @@ enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
  * LAYER_NORM_GRAD_INPUT dy, x, w -> r * ((g - s / D) - xhat * (t / D)), g = dy
  *               * w, s and t the lanes16 of g and g * xhat
  * LAYER_NORM_GRAD_WEIGHT dy, x -> chain over rows of dy * xhat
- * FILL          -> out = attrs.scalar          COPY  x -> out, same numel
+ * FILL          -> out = attrs.scalar
+ * COPY          x -> out, same numel; where the layouts differ, same shape
  * RESHAPE       a view (nn_tape_reshape), never run
  * TRANSPOSE     axes attrs.transpose.a and b change places
  * SLICE         [start, stop) of attrs.slice.axis; any type
@@ -179,7 +180,9 @@ enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
  *               (1 - b2) * (g * g))); p = fma(-adam_step, m / fma(sqrt(v),
  *               adam_rsqrt_bias2, eps), p)
  *               snap(x) = |x| < 2^-100 ? 0 : x, for v 2^-120
- * ARGMAX        x (B,C) -> (B) i32, the first largest; NaN counts as largest */
+ * ARGMAX        x (B,C) -> (B) i32, the first largest; NaN counts as largest
+ * CUSTOM        a node of the tape (nn/custom.h), made of other rows; never run
+ */
 #define NN_OPS(X) \
     X(LINEAR, linear) \
     X(LINEAR_GRAD_INPUT, linear_grad_input) \
@@ -261,7 +264,8 @@ enum nn_act { NN_ACT_NONE, NN_ACT_RELU, NN_ACT_TANH, NN_ACT_SIGMOID };
     X(CLIP_GRAD_NORM, clip_grad_norm) \
     X(SGD, sgd) \
     X(ADAM, adam) \
-    X(ARGMAX, argmax)
+    X(ARGMAX, argmax) \
+    X(CUSTOM, custom)
 
 enum nn_op_id {
 #define NN_OP_ENUM(id, name) NN_OP_##id,
@@ -392,6 +396,9 @@ struct nn_op {
 };
 
 const struct nn_op *nn_op_get(enum nn_op_id id);
+/* Whether backward reads input i of the call: what its row saves, but a factor
+ * of a product only if the other one wants its gradient. */
+bool nn_op_reads_input(const struct nn_call *call, int i);
 const char *nn_op_name(enum nn_op_id id);             /* "linear" */
 bool nn_op_find(const char *name, enum nn_op_id *id); /* false: no such one */
 

@@ -10,6 +10,14 @@ NN_GRAD_RULE(max)
     return nn_grad_emit(tape, &c, x, err);
 }
 
+/* From one layout to another, and back. */
+NN_GRAD_RULE(copy)
+{
+    struct nn_call c = nn_grad_call(NN_OP_COPY, grad_out, NULL);
+
+    return nn_grad_emit(tape, &c, node->call.in[0], err);
+}
+
 NN_GRAD_RULE(transpose)
 {
     struct nn_call c = nn_grad_call(NN_OP_TRANSPOSE, grad_out, NULL);

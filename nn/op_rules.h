@@ -62,6 +62,7 @@ NN_GRAD_RULE(scale);
 NN_GRAD_RULE(reduce);
 NN_GRAD_RULE(maximum);
 NN_GRAD_RULE(max);
+NN_GRAD_RULE(copy);
 NN_GRAD_RULE(transpose);
 NN_GRAD_RULE(slice);
 NN_GRAD_RULE(cat);

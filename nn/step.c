@@ -53,7 +53,7 @@ static int find_live_ranges(struct nn_step *s, struct err *err)
         for (k = 0; k < c->n_out; k++) {
             struct nn_value *v = value_of(s, c->out[k]);
 
-            if (v->last_use < 0)
+            if (v->last_use < 0 && c->op != NN_OP_ADD_INTO)
                 v->first_write = i;
             v->last_use = i;
         }

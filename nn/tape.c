@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "nn/custom.h"
 
 int nn_tape_new(struct nn_tape **out, struct nn_backend *be, struct err *err)
 {
@@ -23,8 +24,10 @@ void nn_tape_free(struct nn_tape *tape)
 
     if (!tape)
         return;
-    for (i = 0; i < tape->n_node; i++)
+    for (i = 0; i < tape->n_node; i++) {
+        nn_custom_release(tape->node[i]);
         mem_free(tape->node[i]);
+    }
     for (i = 0; i < tape->n_own; i++)
         nn_tensor_free(tape->own[i]);
     mem_free(tape->node);
@@ -66,17 +69,25 @@ static int own(struct nn_tape *tape, struct nn_tensor *t, struct err *err)
     return 0;
 }
 
-int nn_tape_tensor(struct nn_tape *tape, const struct nn_shape *shape,
-                   enum nn_dtype dtype, enum nn_category cat,
-                   struct nn_tensor **out, struct err *err)
+static int new_tensor(struct nn_tape *tape, const struct nn_shape *shape,
+                      enum nn_dtype dtype, enum nn_layout layout,
+                      enum nn_category cat, struct nn_tensor **out,
+                      struct err *err)
 {
-    int rc = nn_tensor_new(out, tape->be, shape, dtype, NN_ROWS, cat, err);
+    int rc = nn_tensor_new(out, tape->be, shape, dtype, layout, cat, err);
 
     if (rc == 0)
         rc = own(tape, *out, err);
     if (rc != 0)
         *out = NULL;
     return rc;
+}
+
+int nn_tape_tensor(struct nn_tape *tape, const struct nn_shape *shape,
+                   enum nn_dtype dtype, enum nn_category cat,
+                   struct nn_tensor **out, struct err *err)
+{
+    return new_tensor(tape, shape, dtype, NN_ROWS, cat, out, err);
 }
 
 int nn_tape_call(struct nn_tape *tape, struct nn_call *call, struct err *err)
@@ -101,9 +112,8 @@ int nn_tape_call(struct nn_tape *tape, struct nn_call *call, struct err *err)
     return 0;
 }
 
-/* Notes call for backward as what made out. */
-static int add_node(struct nn_tape *tape, const struct nn_call *call, bool view,
-                    struct err *err)
+int nn_tape_add_node(struct nn_tape *tape, const struct nn_call *call,
+                     struct nn_node **out, struct err *err)
 {
     struct nn_node *node;
     int rc, i;
@@ -116,19 +126,18 @@ static int add_node(struct nn_tape *tape, const struct nn_call *call, bool view,
     if (!node)
         return err_set(err, ERR_NOMEM, "out of memory for a tape");
     node->call = *call;
-    node->view = view;
     for (i = 0; i < call->n_in; i++)
         node->version_in[i] = call->in[i]->st->version;
     for (i = 0; i < call->n_out; i++)
         node->version_out[i] = call->out[i]->st->version;
-    tape->node[tape->n_node++] = node;
+    tape->node[tape->n_node++] = *out = node;
     call->out[0]->node = node;
     call->out[0]->requires_grad = true;
     return 0;
 }
 
-static bool wants_grad(const struct nn_tape *tape, struct nn_tensor *const *in,
-                       int n_in)
+bool nn_tape_wants_grad(const struct nn_tape *tape, struct nn_tensor *const *in,
+                        int n_in)
 {
     int i;
 
@@ -140,8 +149,8 @@ static bool wants_grad(const struct nn_tape *tape, struct nn_tensor *const *in,
 
 /* A view, or the tensor that it is a view of, after the other one was changed
  * in place: its numbers are new, its history is old. */
-static int check_history(const struct nn_tape *tape, const struct nn_tensor *x,
-                         struct err *err)
+int nn_tape_check_history(const struct nn_tape *tape, const struct nn_tensor *x,
+                          struct err *err)
 {
     if (!tape->grad_enabled || !x->requires_grad || !x->node ||
         x->node->version_out[0] >= x->st->rebased)
@@ -158,6 +167,7 @@ int nn_tape_apply(struct nn_tape *tape, enum nn_op_id id,
 {
     const struct nn_op *op = nn_op_get(id);
     struct nn_call call = {.op = id, .n_in = n_in, .n_out = 1};
+    struct nn_node *node;
     struct nn_shape shape;
     enum nn_dtype dtype;
     int rc, i;
@@ -171,7 +181,7 @@ int nn_tape_apply(struct nn_tape *tape, enum nn_op_id id,
         call.attrs = *attrs;
     rc = op->shape(&call, &shape, &dtype, err);
     for (i = 0; rc == 0 && i < n_in; i++)
-        rc = check_history(tape, call.in[i], err);
+        rc = nn_tape_check_history(tape, call.in[i], err);
     if (rc == 0)
         rc =
             nn_tape_tensor(tape, &shape, dtype,
@@ -180,8 +190,8 @@ int nn_tape_apply(struct nn_tape *tape, enum nn_op_id id,
                            &call.out[0], err);
     if (rc == 0)
         rc = nn_tape_call(tape, &call, err);
-    if (rc == 0 && op->backward && wants_grad(tape, call.in, n_in))
-        rc = add_node(tape, &call, false, err);
+    if (rc == 0 && op->backward && nn_tape_wants_grad(tape, call.in, n_in))
+        rc = nn_tape_add_node(tape, &call, &node, err);
     if (rc == 0)
         *out = call.out[0];
     return rc;
@@ -207,6 +217,7 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
                     struct err *err)
 {
     struct nn_call call = {.op = NN_OP_RESHAPE, .n_in = 1, .n_out = 1};
+    struct nn_node *node;
     char a[96], b[96];
     int rc;
 
@@ -215,36 +226,40 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
         return err_set(err, ERR_SHAPE, "cannot reshape %s to %s",
                        nn_shape_text(&x->shape, a, sizeof a),
                        nn_shape_text(shape, b, sizeof b));
-    rc = check_history(tape, x, err);
+    rc = nn_tape_check_history(tape, x, err);
     if (rc == 0)
         rc = view_of(tape, x, 0, shape, out, err);
-    if (rc != 0 || !wants_grad(tape, &x, 1))
+    if (rc != 0 || !nn_tape_wants_grad(tape, &x, 1))
         return rc;
     call.in[0] = x;
     call.out[0] = *out;
-    rc = add_node(tape, &call, true, err);
+    rc = nn_tape_add_node(tape, &call, &node, err);
     if (rc != 0)
         *out = NULL;
+    else
+        node->view = true;
     return rc;
 }
 
-int nn_tape_squeeze(struct nn_tape *tape, struct nn_tensor *x, int axis,
-                    struct nn_tensor **out, struct err *err)
+int nn_tape_weight(struct nn_tape *tape, struct nn_tensor *x,
+                   struct nn_tensor **out, struct err *err)
 {
-    struct nn_shape s = nn_shape0();
-    char text[96];
-    int i;
+    struct nn_call call = {.op = NN_OP_COPY, .n_in = 1, .n_out = 1, .in = {x}};
+    struct nn_node *node;
+    int rc;
 
     *out = NULL;
-    if (axis != NN_AXIS_ALL &&
-        (axis < 0 || axis >= x->shape.ndim || x->shape.dim[axis] != 1))
-        return err_set(err, ERR_SHAPE,
-                       "squeeze: axis %d of %s is not there or not 1", axis,
-                       nn_shape_text(&x->shape, text, sizeof text));
-    for (i = 0; i < x->shape.ndim; i++)
-        if (axis == NN_AXIS_ALL ? x->shape.dim[i] != 1 : i != axis)
-            s.dim[s.ndim++] = x->shape.dim[i];
-    return nn_tape_reshape(tape, x, &s, out, err);
+    rc = nn_tape_check_history(tape, x, err);
+    if (rc == 0)
+        rc = new_tensor(tape, &x->shape, x->dtype, NN_WEIGHT, NN_CAT_TEMPORARY,
+                        &call.out[0], err);
+    if (rc == 0)
+        rc = nn_tape_call(tape, &call, err);
+    if (rc == 0 && nn_tape_wants_grad(tape, &x, 1))
+        rc = nn_tape_add_node(tape, &call, &node, err);
+    if (rc == 0)
+        *out = call.out[0];
+    return rc;
 }
 
 int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x, int64_t first,
@@ -292,19 +307,12 @@ int nn_tensor_require_grad(struct nn_tensor *t, struct err *err)
 int nn_tape_grad_target(struct nn_tape *tape, struct nn_tensor *x,
                         struct nn_tensor **out, struct err *err)
 {
-    int rc;
-
     if (!x->node && x->grad && !x->grad_ready) {
         *out = x->grad;
         return 0;
     }
-    rc = nn_tensor_new(out, tape->be, &x->shape, x->dtype, x->layout,
-                       NN_CAT_TEMPORARY, err);
-    if (rc == 0)
-        rc = own(tape, *out, err);
-    if (rc != 0)
-        *out = NULL;
-    return rc;
+    return new_tensor(tape, &x->shape, x->dtype, x->layout, NN_CAT_TEMPORARY,
+                      out, err);
 }
 
 /* Puts grad into the leaf's own memory, or adds it to what is there. */
@@ -350,6 +358,7 @@ int nn_tape_grad_add(struct nn_tape *tape, struct nn_tensor *x,
 static int check_saved(const struct nn_node *n, struct err *err)
 {
     const struct nn_op *op = nn_op_get(n->call.op);
+    const char *name = n->custom ? n->custom->name : nn_op_name(n->call.op);
     int i;
 
     if (n->freed)
@@ -357,22 +366,22 @@ static int check_saved(const struct nn_node *n, struct err *err)
                        "backward through the same graph a second time: the "
                        "first one freed what %s had saved; use retain_graph "
                        "the first time",
-                       nn_op_name(n->call.op));
+                       name);
     if (n->view)
         return 0;
     for (i = 0; i < n->call.n_in; i++)
-        if ((op->saves & (1u << i)) &&
+        if (nn_op_reads_input(&n->call, i) &&
             n->call.in[i]->st->version != n->version_in[i])
             return err_set(err, ERR_SHAPE,
                            "input %d of %s was changed in place after it was "
                            "used; backward needs its old value",
-                           i, nn_op_name(n->call.op));
+                           i, name);
     if ((op->saves & NN_SAVES_OUT) &&
         n->call.out[0]->st->version != n->version_out[0])
         return err_set(err, ERR_SHAPE,
                        "the result of %s was changed in place; backward needs "
                        "its old value",
-                       nn_op_name(n->call.op));
+                       name);
     return 0;
 }
 
@@ -390,6 +399,8 @@ static int node_backward(struct nn_tape *tape, struct nn_node *n,
         return rc != 0 ? rc : nn_tape_grad_add(tape, n->call.in[0], view, err);
     }
     tape->layer = n->call.layer;
+    if (n->custom)
+        return nn_custom_backward(tape, n, grad, err);
     return nn_op_get(n->call.op)->backward(tape, n, grad, err);
 }
 
@@ -408,8 +419,10 @@ static int walk(struct nn_tape *tape, size_t n_node, bool retain,
         if (!out->grad_ready)
             continue;
         rc = node_backward(tape, n, err);
-        if (!retain)
+        if (!retain) {
             n->freed = true;
+            nn_custom_release(n);
+        }
         out->grad_ready = false; /* the next backward starts anew */
     }
     return rc;

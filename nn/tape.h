@@ -15,12 +15,16 @@
 #include "nn/backend.h"
 #include "nn/op.h"
 
+struct nn_custom;
+
 /* An operator as it ran, kept for its backward rule. */
 struct nn_node {
     struct nn_call call;
     bool view;  /* a reshape: the gradient is reshaped back */
     bool freed; /* backward went through and did not retain */
     uint32_t version_in[NN_MAX_IN], version_out[NN_MAX_OUT];
+    const struct nn_custom *custom; /* of NN_OP_CUSTOM */
+    void *state;                    /* custom's own, until it is freed */
 };
 
 struct nn_tape {
@@ -66,6 +70,10 @@ int nn_tape_reshape(struct nn_tape *tape, struct nn_tensor *x,
  * such axis. */
 int nn_tape_squeeze(struct nn_tape *tape, struct nn_tensor *x, int axis,
                     struct nn_tensor **out, struct err *err);
+/* The numbers of x (out, in, ...) as LINEAR and CONV2D take a weight, in the
+ * backend's NN_WEIGHT layout. Differentiable. */
+int nn_tape_weight(struct nn_tape *tape, struct nn_tensor *x,
+                   struct nn_tensor **out, struct err *err);
 /* Rows [first, first + n) of x, sharing its memory, cut off the graph. */
 int nn_tape_rows(struct nn_tape *tape, const struct nn_tensor *x, int64_t first,
                  int64_t n, struct nn_tensor **out, struct err *err);
@@ -101,5 +109,14 @@ int nn_tape_grad_target(struct nn_tape *tape, struct nn_tensor *x,
                         struct nn_tensor **out, struct err *err);
 int nn_tape_grad_add(struct nn_tape *tape, struct nn_tensor *x,
                      struct nn_tensor *grad, struct err *err);
+
+/* For nn/custom.c: whether a node is due, whether x's history still holds, and
+ * noting call for backward as what made out[0]. */
+bool nn_tape_wants_grad(const struct nn_tape *tape, struct nn_tensor *const *in,
+                        int n_in);
+int nn_tape_check_history(const struct nn_tape *tape, const struct nn_tensor *x,
+                          struct err *err);
+int nn_tape_add_node(struct nn_tape *tape, const struct nn_call *call,
+                     struct nn_node **out, struct err *err);
 
 #endif

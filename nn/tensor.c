@@ -109,7 +109,7 @@ int nn_storage_new(struct nn_storage **out, struct nn_backend *be, size_t size,
     *out = NULL;
     if (!st)
         return err_set(err, ERR_NOMEM, "out of memory for a tensor");
-    rc = be->ops->alloc(be, &st->buf, size, err);
+    rc = be->ops->alloc(be, &st->buf, size, cat, err);
     if (rc != 0) {
         mem_free(st);
         return rc;

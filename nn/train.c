@@ -18,6 +18,26 @@ static int tree_depth(int64_t n)
     return d;
 }
 
+static int check_order(const struct nn_trainer *t, struct err *err)
+{
+    int rc = nn_train_order_check(&t->opts.order, NULL, err);
+
+    if (rc == 0 && t->plan.carries && t->opts.microbatches > 1)
+        rc = err_set(err, ERR_CONFIG,
+                     "step_order carries gradients over to the next step, "
+                     "which takes microbatches: 1, not %lld",
+                     (long long)t->opts.microbatches);
+    return rc;
+}
+
+static int zero_grads(struct nn_model *model, struct err *err)
+{
+    struct nn_call c = {.op = NN_OP_CLEAR_GRAD, .n_out = 1, .layer = ""};
+
+    c.out[0] = model->grads.flat;
+    return nn_backend_run(model->be, &c, err);
+}
+
 int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
                    const struct nn_data *data,
                    const struct nn_trainer_opts *opts, struct err *err)
@@ -32,8 +52,11 @@ int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
     t->data = data;
     t->opts = *opts;
     t->source.data = data;
+    t->plan = nn_train_order_plan(&opts->order);
     extra = tree_depth(opts->microbatches) - 1;
-    rc = nn_loss_check(&opts->loss, data, &model->out, err);
+    rc = check_order(t, err);
+    if (rc == 0)
+        rc = nn_loss_check(&opts->loss, data, &model->out, err);
     if (rc == 0 && model->params.n == 0)
         rc = err_set(err, ERR_CONFIG,
                      "the model has nothing to train: it "
@@ -50,6 +73,8 @@ int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
         if (rc == 0)
             t->n_piece = i + 1;
     }
+    if (rc == 0 && t->plan.carries) /* backward adds to them from the start */
+        rc = zero_grads(model, err);
     if (rc != 0) {
         nn_trainer_free(t);
         return rc;
@@ -80,6 +105,7 @@ struct recording {
     struct nn_tape *tape;
     struct nn_tensor *x, *y; /* the whole batch */
     int64_t batch;
+    bool updates;               /* the optimizer finds gradients */
     struct nn_tensor *loss[64]; /* of the subtrees on the stack */
     int level[64];              /* their heights */
     int n;
@@ -90,7 +116,8 @@ static struct nn_params *grad_block(struct nn_trainer *t, int i)
     return i == 0 ? &t->model->grads : &t->piece[i - 1];
 }
 
-/* Points the parameters at block i of gradients, holding nothing. */
+/* Points the parameters at block i of gradients, which backward writes or, if
+ * nothing clears them, adds to. */
 static void bind_grads(struct nn_trainer *t, int i)
 {
     struct nn_params *g = grad_block(t, i);
@@ -98,30 +125,60 @@ static void bind_grads(struct nn_trainer *t, int i)
 
     for (k = 0; k < t->model->params.n; k++) {
         t->model->params.t[k]->grad = g->t[k];
-        t->model->params.t[k]->grad_ready = false;
+        t->model->params.t[k]->grad_ready = t->plan.adds;
     }
 }
 
-static int record_forward(struct recording *r, int64_t first, int64_t n,
-                          struct nn_tensor **loss, struct err *err)
+/* Samples [first, first + n) of the batch on their way. */
+struct piece {
+    int64_t first, n;
+    struct nn_tensor *out;  /* of the model */
+    struct nn_tensor *loss; /* what backward begins at */
+};
+
+static int record_forward(struct recording *r, struct piece *p, struct err *err)
 {
     struct nn_forward_opts f = {.train = true,
                                 .fusion = r->t->opts.fusion,
                                 .dropout_seed = r->t->opts.dropout_seed,
-                                .first = first};
-    struct nn_tensor *x, *y, *out;
+                                .first = p->first};
+    struct nn_tensor *x;
     int rc;
 
     r->tape->phase = NN_PHASE_FORWARD;
-    rc = nn_tape_rows(r->tape, r->x, first, n, &x, err);
+    rc = nn_tape_rows(r->tape, r->x, p->first, p->n, &x, err);
     if (rc == 0)
-        rc = nn_tape_rows(r->tape, r->y, first, n, &y, err);
-    if (rc == 0)
-        rc = nn_model_forward(r->t->model, r->tape, x, &f, &out, err);
-    if (rc == 0)
-        rc = nn_loss_apply(&r->t->opts.loss, r->tape, out, y, r->batch, loss,
-                           err);
+        rc = nn_model_forward(r->t->model, r->tape, x, &f, &p->out, err);
     return rc;
+}
+
+static int record_loss(struct recording *r, struct piece *p, struct err *err)
+{
+    struct nn_tensor *y;
+    int rc;
+
+    r->tape->phase = NN_PHASE_FORWARD;
+    rc = nn_tape_rows(r->tape, r->y, p->first, p->n, &y, err);
+    if (rc == 0)
+        rc = nn_loss_apply(&r->t->opts.loss, r->tape, p->out, y, r->batch,
+                           &p->loss, err);
+    return rc;
+}
+
+static int record_backward(struct recording *r, struct piece *p,
+                           struct err *err)
+{
+    int rc;
+
+    r->tape->phase = NN_PHASE_BACKWARD;
+    rc = nn_tape_backward(r->tape, p->loss, false, err);
+    if (rc != ERR_SHAPE || !r->updates || !r->t->plan.between)
+        return rc;
+    err_clear(err); /* the tape cannot know why a parameter changed */
+    return err_set(err, ERR_CONFIG,
+                   "step stands between forward and backward in step_order, "
+                   "and changes parameters that backward needs as forward "
+                   "had them; put it before forward or behind backward");
 }
 
 static int record_clear_grad(struct recording *r, struct err *err)
@@ -161,28 +218,6 @@ static int merge_top(struct recording *r, struct err *err)
     return rc;
 }
 
-static int record_piece(struct recording *r, int64_t first, int64_t n,
-                        struct err *err)
-{
-    struct nn_tensor *loss;
-    int rc;
-
-    bind_grads(r->t, r->n);
-    rc = record_forward(r, first, n, &loss, err);
-    if (rc == 0 && first == 0)
-        rc = record_clear_grad(r, err);
-    r->tape->phase = NN_PHASE_BACKWARD;
-    if (rc == 0)
-        rc = nn_tape_backward(r->tape, loss, false, err);
-    if (rc != 0)
-        return rc;
-    r->loss[r->n] = loss;
-    r->level[r->n++] = 0;
-    while (rc == 0 && r->n > 1 && r->level[r->n - 1] == r->level[r->n - 2])
-        rc = merge_top(r, err);
-    return rc;
-}
-
 static int record_optimizer(struct recording *r, struct err *err)
 {
     struct nn_trainer *t = r->t;
@@ -214,30 +249,95 @@ static int64_t piece_begin(int64_t batch, int64_t m, int64_t i)
     return i * q + (i < rest ? i : rest);
 }
 
-static int record_calls(struct recording *r, struct err *err)
+/* What a step does once, however many pieces it has. */
+static int record_once(struct recording *r, enum nn_part part, struct err *err)
+{
+    if (part == NN_PART_ZERO_GRAD)
+        return record_clear_grad(r, err);
+    return r->updates ? record_optimizer(r, err) : 0;
+}
+
+static int record_part(struct recording *r, enum nn_part part, struct piece *p,
+                       struct err *err)
+{
+    bool named = nn_train_order_index(&r->t->plan.order, NN_PART_LOSS) >= 0;
+    int rc;
+
+    switch (part) {
+    case NN_PART_FORWARD:
+        rc = record_forward(r, p, err);
+        return rc == 0 && !named ? record_loss(r, p, err) : rc;
+    case NN_PART_LOSS:
+        return record_loss(r, p, err);
+    case NN_PART_BACKWARD:
+        return record_backward(r, p, err);
+    default:
+        return p->first == 0 ? record_once(r, part, err) : 0;
+    }
+}
+
+/* One piece through the parts from forward, at i, to backward. */
+static int record_piece(struct recording *r, int i, struct piece *p,
+                        struct err *err)
+{
+    const struct nn_train_order *o = &r->t->plan.order;
+    int last = nn_train_order_index(o, NN_PART_BACKWARD);
+    int rc = 0;
+
+    bind_grads(r->t, r->n);
+    for (; rc == 0 && i <= last; i++)
+        rc = record_part(r, o->part[i], p, err);
+    if (rc != 0)
+        return rc;
+    r->loss[r->n] = p->loss;
+    r->level[r->n++] = 0;
+    while (rc == 0 && r->n > 1 && r->level[r->n - 1] == r->level[r->n - 2])
+        rc = merge_top(r, err);
+    return rc;
+}
+
+static int record_pieces(struct recording *r, int forward, struct err *err)
 {
     int64_t m = r->t->opts.microbatches < 1 ? 1 : r->t->opts.microbatches;
     int64_t i;
-    int rc = nn_loss_batch(&r->t->opts.loss, r->tape, &r->t->source, r->batch,
-                           &r->x, &r->y, err);
+    int rc = 0;
 
     for (i = 0; rc == 0 && i < m; i++) {
-        int64_t begin = piece_begin(r->batch, m, i);
-        int64_t end = piece_begin(r->batch, m, i + 1);
+        struct piece p = {.first = piece_begin(r->batch, m, i)};
 
-        if (end > begin) /* adding an empty piece's zeros changes nothing */
-            rc = record_piece(r, begin, end - begin, err);
+        p.n = piece_begin(r->batch, m, i + 1) - p.first;
+        if (p.n > 0) /* adding an empty piece's zeros changes nothing */
+            rc = record_piece(r, forward, &p, err);
     }
     while (rc == 0 && r->n > 1)
         rc = merge_top(r, err);
     bind_grads(r->t, 0);
-    return rc == 0 ? record_optimizer(r, err) : rc;
+    return rc;
+}
+
+static int record_calls(struct recording *r, struct err *err)
+{
+    const struct nn_train_order *o = &r->t->plan.order;
+    int rc = nn_loss_batch(&r->t->opts.loss, r->tape, &r->t->source, r->batch,
+                           &r->x, &r->y, err);
+    int i;
+
+    for (i = 0; rc == 0 && i < o->n; i++) {
+        if (o->part[i] != NN_PART_FORWARD) {
+            rc = record_once(r, o->part[i], err);
+            continue;
+        }
+        rc = record_pieces(r, i, err);
+        i = nn_train_order_index(o, NN_PART_BACKWARD);
+    }
+    return rc;
 }
 
 /* Runs a step of this batch size while writing it down, and keeps it. */
-static int record_step(struct nn_trainer *t, int64_t batch, struct err *err)
+static int record_step(struct nn_trainer *t, int64_t batch, bool updates,
+                       struct err *err)
 {
-    struct recording r = {.t = t, .batch = batch};
+    struct recording r = {.t = t, .batch = batch, .updates = updates};
     int slot = t->next_cache;
     struct nn_step *step;
     int rc = nn_tape_new(&r.tape, t->model->be, err);
@@ -256,18 +356,20 @@ static int record_step(struct nn_trainer *t, int64_t batch, struct err *err)
         return rc;
     nn_step_free(t->cache[slot].step);
     t->cache[slot].batch = batch;
+    t->cache[slot].updates = updates;
     t->cache[slot].step = step;
     t->cache[slot].loss = r.loss[0];
     t->next_cache = (slot + 1) % NN_STEP_CACHE;
     return 0;
 }
 
-static int find_step(const struct nn_trainer *t, int64_t batch)
+static int find_step(const struct nn_trainer *t, int64_t batch, bool updates)
 {
     int i;
 
     for (i = 0; i < NN_STEP_CACHE; i++)
-        if (t->cache[i].step && t->cache[i].batch == batch)
+        if (t->cache[i].step && t->cache[i].batch == batch &&
+            t->cache[i].updates == updates)
             return i;
     return -1;
 }
@@ -275,7 +377,7 @@ static int find_step(const struct nn_trainer *t, int64_t batch)
 const struct nn_step *nn_trainer_recorded(const struct nn_trainer *t,
                                           int64_t batch)
 {
-    int i = find_step(t, batch);
+    int i = find_step(t, batch, t->plan.updates);
 
     return i < 0 ? NULL : t->cache[i].step;
 }
@@ -308,21 +410,25 @@ static int read_results(struct nn_trainer *t, int slot, double lr, float *loss,
 int nn_trainer_step(struct nn_trainer *t, const int64_t *order, int64_t first,
                     int64_t batch, double lr, float *loss, struct err *err)
 {
-    int slot = find_step(t, batch);
+    bool updates = t->plan.updates_first || (t->plan.updates && t->held);
+    int slot = find_step(t, batch, updates);
     int rc;
 
     t->source.order = order;
     t->source.first = first;
     t->scalars.step = (uint64_t)t->step;
-    nn_optim_advance(t->optim, lr, &t->scalars);
+    if (updates) /* torch counts no step of parameters without a gradient */
+        nn_optim_advance(t->optim, lr, &t->scalars);
     if (slot < 0) {
-        rc = record_step(t, batch, err);
-        slot = find_step(t, batch);
+        rc = record_step(t, batch, updates, err);
+        slot = find_step(t, batch, updates);
     } else
         rc = nn_step_run(t->cache[slot].step, &t->scalars, err);
     if (rc == 0)
         rc = read_results(t, slot, lr, loss, err);
-    if (rc == 0)
+    if (rc == 0) {
         t->step++;
+        t->held = t->plan.carries;
+    }
     return rc;
 }

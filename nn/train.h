@@ -11,6 +11,7 @@
 #include "nn/model.h"
 #include "nn/optim.h"
 #include "nn/step.h"
+#include "nn/train_order.h"
 
 struct nn_trainer_opts {
     struct nn_loss loss;
@@ -24,6 +25,9 @@ struct nn_trainer_opts {
     enum nn_execution execution;
     bool zero_grad_to_zero; /* clear grad writes zeros instead of dropping */
     uint64_t dropout_seed;
+    /* One that carries gradients over takes microbatches 1; see
+     * nn_order_plan. */
+    struct nn_train_order order;
 };
 
 enum { NN_STEP_CACHE = 4 };
@@ -35,13 +39,18 @@ struct nn_trainer {
     struct nn_optim *optim;
     struct nn_batch_source source;
     struct nn_scalars scalars;
+    struct nn_order_plan plan;
     int64_t step; /* global, next to run */
+    bool held;    /* the model's gradients are those that plan.carries means;
+                     saved and set with them when a run goes on */
     /* gradient blocks of pieces that wait to be added, beyond the model's */
     struct nn_params *piece;
     int n_piece;
-    /* one recorded step a batch size, the oldest replaced */
+    /* one recorded step a batch size, and one more where the optimizer finds
+     * no gradients at first; the oldest replaced */
     struct {
         int64_t batch;
+        bool updates;
         struct nn_step *step;
         struct nn_tensor *loss; /* owned by the step's tape */
     } cache[NN_STEP_CACHE];
@@ -53,13 +62,16 @@ int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
                    const struct nn_trainer_opts *opts, struct err *err);
 void nn_trainer_free(struct nn_trainer *t); /* NULL is fine */
 
-/* One step on samples order[first .. first + batch) of the data at rate lr;
- * *loss gets the mean loss of the batch. ERR_NONFINITE if the loss or a
- * parameter is not finite afterwards: the message names step and rate. */
+/* One step, its calls in the order asked for, on samples order[first .. first +
+ * batch) of the data at rate lr; *loss gets the mean loss of the batch.
+ * ERR_NONFINITE if the loss or a parameter is not finite afterwards: the
+ * message names step and rate. ERR_CONFIG if the optimizer changes, between
+ * forward and backward, what backward reads. */
 int nn_trainer_step(struct nn_trainer *t, const int64_t *order, int64_t first,
                     int64_t batch, double lr, float *loss, struct err *err);
 
-/* The recorded step for a batch size, or NULL when none ran yet. */
+/* The recorded step for a batch size, or NULL when none ran yet; one that is
+ * only the first of a run (no gradients for the optimizer) does not count. */
 const struct nn_step *nn_trainer_recorded(const struct nn_trainer *t,
                                           int64_t batch);
 

@@ -152,12 +152,14 @@ const char *pl_stage_file(struct pl_stage_ctx *ctx, const char *stage,
     char *path = NULL;
 
     if (dir)
-        path = arena_printf(&ctx->run->work.arena, "%s/%s", dir, file);
+        path = arena_printf(&ctx->run->work.arena, "%s%s%s", dir,
+                            file ? "/" : "", file ? file : "");
     mem_free(dir);
     if (!s)
         (void)err_set(err, ERR_CONFIG, "there is no stage '%s'", stage);
     else if (!path)
-        (void)err_set(err, ERR_NOMEM, "out of memory naming '%s'", file);
+        (void)err_set(err, ERR_NOMEM, "out of memory naming '%s'",
+                      file ? file : stage);
     return path;
 }
 

@@ -22,7 +22,7 @@ enum {
 
 struct layout {
     const struct pl_chart *c;
-    bool has_left, has_right, empty;
+    bool has_left, has_right, empty, has_gaps;
     struct pl_scale x, left, right;
     double x0, x1, y0, y1; /* the plot */
     double height;         /* of the picture */
@@ -63,7 +63,11 @@ static void find_ranges(struct layout *l, struct range *x, struct range *left,
                 pl_scale_takes(axis_of(c, s)->log, s->y[j])) {
                 grow(x, s->x[j]);
                 grow(s->right ? right : left, s->y[j]);
+            } else if (c->mark_gaps && !isfinite(s->y[j]) &&
+                       pl_scale_takes(c->x.log, s->x[j])) {
+                grow(x, s->x[j]);
             }
+        l->has_gaps = l->has_gaps || (c->mark_gaps && pl_series_has_gaps(s));
     }
     l->has_left = l->has_left || !l->has_right;
     l->empty = x->lo > x->hi;
@@ -130,18 +134,31 @@ static bool is_named(const struct pl_chart_series *s)
     return s->name && s->name[0];
 }
 
+/* Entry i of the legend; behind those of the series comes the one for
+ * crosses. Nothing is added: it has no text. */
 static void legend_text(struct str *out, const struct layout *l, size_t i)
 {
-    str_add(out, l->c->series[i].name);
-    if (l->has_left && l->c->series[i].right)
-        str_add(out, " (right axis)");
+    if (i == l->c->n && l->has_gaps) {
+        str_add(out, "inf or nan");
+    } else if (i < l->c->n && is_named(&l->c->series[i])) {
+        str_add(out, l->c->series[i].name);
+        if (l->has_left && l->c->series[i].right)
+            str_add(out, " (right axis)");
+    }
 }
 
 static void add_sample(struct str *out, const struct layout *l, size_t i,
                        double x, double y)
 {
-    struct pl_look look = pl_series_look(l->c, i);
+    struct pl_look look;
 
+    if (i == l->c->n) {
+        str_add(out, "<g class=\"cross axis\">");
+        pl_cross_add(out, x + SAMPLE / 2.0, y);
+        str_add(out, "</g>\n");
+        return;
+    }
+    look = pl_series_look(l->c, i);
     if (look.line) {
         str_addf(out, "<path class=\"line s%d d%d\" d=\"M", look.colour,
                  look.dash);
@@ -164,20 +181,23 @@ static double add_legend(struct str *out, const struct layout *l, double y)
     int rows = 0;
     size_t i;
 
-    for (i = 0; i < l->c->n; i++) {
+    for (i = 0; i <= l->c->n; i++) {
         struct str t = {0};
         double w;
 
-        if (!is_named(&l->c->series[i]))
-            continue;
         legend_text(&t, l, i);
-        w = t.text ? svg_width(t.text, t.len, SVG_TEXT) : 0;
-        w = fmin(w, room - SAMPLE - 6);
+        if (out && t.failed)
+            out->failed = true;
+        if (!t.text || t.len == 0) {
+            str_free(&t);
+            continue;
+        }
+        w = fmin(svg_width(t.text, t.len, SVG_TEXT), room - SAMPLE - 6);
         if (rows == 0 || x + SAMPLE + 6 + w > l->x1) {
             x = l->x0;
             rows++;
         }
-        if (out && t.text) {
+        if (out) {
             struct svg_place at = {.x = x + SAMPLE + 6,
                                    .y = y + LINE * rows - 6,
                                    .anchor = "start",
@@ -186,8 +206,6 @@ static double add_legend(struct str *out, const struct layout *l, double y)
             add_sample(out, l, i, x, at.y - 4.5);
             svg_add_text(out, &at, t.text);
         }
-        if (out && t.failed)
-            out->failed = true;
         str_free(&t);
         x += SAMPLE + 6 + w + LEGEND_GAP;
     }
@@ -378,6 +396,8 @@ static int add_all_series(struct str *out, const struct layout *l,
     for (i = 0; rc == 0 && i < l->c->n; i++) {
         plot.y = l->c->series[i].right ? &l->right : &l->left;
         rc = pl_series_add(out, l->c, i, &plot, err);
+        if (rc == 0 && l->has_gaps)
+            pl_series_add_gaps(out, l->c, i, &plot);
     }
     return rc;
 }

@@ -46,6 +46,10 @@ struct pl_chart {
     struct pl_chart_axis x, left, right;
     const struct pl_chart_series *series;
     size_t n;
+    /* Points whose y is NaN or infinite are crosses at the frame: at its foot
+     * for -inf, else at its head, a row for each series; the legend says so.
+     * An infinite x stands at the side. */
+    bool mark_gaps;
 };
 
 /* Appends the picture to out: 760 wide, the plot 300 high. Any number of

@@ -256,3 +256,62 @@ int pl_series_add(struct str *out, const struct pl_chart *c, size_t i,
         add_markers(out, s, plot, &look);
     return rc;
 }
+
+/* ---- what is not finite ---- */
+
+static bool is_gap(const struct pl_chart_series *s, size_t i)
+{
+    return !isfinite(s->y[i]) && !isnan(s->x[i]);
+}
+
+bool pl_series_has_gaps(const struct pl_chart_series *s)
+{
+    size_t i;
+
+    for (i = 0; i < s->n; i++)
+        if (is_gap(s, i))
+            return true;
+    return false;
+}
+
+void pl_cross_add(struct str *out, double x, double y)
+{
+    str_add(out, "<path d=\"M");
+    svg_add_xy(out, x, y);
+    str_add(out, "m-3.5,-3.5l7,7m0,-7l-7,7\"/>\n");
+}
+
+/* From the frame: the crosses of each series have a row of their own. */
+static double cross_row(const struct pl_chart *c, size_t i)
+{
+    double row = 6;
+
+    while (i-- > 0)
+        row += pl_series_has_gaps(&c->series[i]) ? 9 : 0;
+    return row;
+}
+
+/* Crosses in one column of pixels are one. */
+void pl_series_add_gaps(struct str *out, const struct pl_chart *c, size_t i,
+                        const struct pl_plot *plot)
+{
+    const struct pl_chart_series *s = &c->series[i];
+    const double width = plot->right - plot->left, row = cross_row(c, i);
+    double last[2] = {-1, -1};
+    size_t k;
+
+    str_addf(out, "<g class=\"cross s%d\">\n", pl_series_look(c, i).colour);
+    for (k = 0; k < s->n; k++) {
+        bool foot = s->y[k] < 0, at_scale = pl_scale_takes(c->x.log, s->x[k]);
+        double x = at_scale      ? pl_scale_at(plot->x, s->x[k])
+                   : s->x[k] > 0 ? 1.0
+                                 : 0.0;
+
+        x = plot->left + x * width;
+        if (!is_gap(s, k) || fabs(x - last[foot]) < 1)
+            continue;
+        last[foot] = x;
+        pl_cross_add(out, x, foot ? plot->bottom - row : plot->top + row);
+    }
+    str_add(out, "</g>\n");
+}

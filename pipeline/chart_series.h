@@ -28,6 +28,13 @@ struct pl_look pl_series_look(const struct pl_chart *c, size_t i);
 int pl_series_add(struct str *out, const struct pl_chart *c, size_t i,
                   const struct pl_plot *plot, struct err *err);
 
+/* Draws the crosses of series i, where y is NaN or infinite. */
+void pl_series_add_gaps(struct str *out, const struct pl_chart *c, size_t i,
+                        const struct pl_plot *plot);
+bool pl_series_has_gaps(const struct pl_chart_series *s);
+/* A cross, to be stroked. */
+void pl_cross_add(struct str *out, double x, double y);
+
 /* A marker without text; its element is left open for a <title>. */
 void pl_marker_begin(struct str *out, int marker, double x, double y);
 void pl_marker_end(struct str *out, int marker);

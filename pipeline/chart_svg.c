@@ -23,6 +23,7 @@ static const char style[] =
     "stroke-linecap:round}\n"
     ".pl-chart .pale{fill:none;stroke-width:1;stroke-linejoin:round;"
     "stroke-opacity:.35}\n"
+    ".pl-chart .cross{fill:none;stroke-width:1.8;stroke-linecap:round}\n"
     ".pl-chart .d1{stroke-dasharray:7 4;stroke-linecap:butt}\n"
     ".pl-chart .d2{stroke-dasharray:2 3;stroke-linecap:butt}\n"
     ".pl-chart .d3{stroke-dasharray:9 3 2 3;stroke-linecap:butt}\n"

@@ -9,8 +9,8 @@
 #include "pipeline/interp.h"
 #include "pipeline/override.h"
 #include "pipeline/scalar.h"
-#include "pipeline/stage.h"
 #include "pipeline/untrusted.h"
+#include "pipeline/url.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -131,6 +131,36 @@ static void read_datasets(struct pl_loader *l, const struct pl_node *map)
     }
 }
 
+static void read_operators(struct pl_loader *l, const struct pl_node *map)
+{
+    size_t i;
+
+    l->c->operators = arena_array(l->arena, map->n, sizeof *l->c->operators);
+    if (!l->c->operators) {
+        l->d->nomem = true;
+        return;
+    }
+    for (i = 0; i < map->n; i++)
+        if (pl_operator_read(&l->c->operators[l->c->n_operators],
+                             &map->pairs[i], l->arena, l->d))
+            l->c->n_operators++;
+}
+
+/* Gives the layers of m the operators that they name. */
+static void find_operators(struct pl_loader *l, struct pl_model *m)
+{
+    struct pl_layer *layer = m->layers.items;
+    size_t i;
+
+    for (i = 0; i < m->layers.n; i++) {
+        if (!layer[i].own_type)
+            continue;
+        layer[i].own = pl_config_operator(l->c, layer[i].own_type);
+        if (layer[i].own) /* else it has had its error */
+            pl_operator_check_layer(layer[i].own, &layer[i], l->d);
+    }
+}
+
 static void read_models(struct pl_loader *l, const struct pl_node *map)
 {
     size_t i;
@@ -154,6 +184,7 @@ static void read_models(struct pl_loader *l, const struct pl_node *map)
                            l->arena, l->d) > 0)
             continue;
         m->name = p->key;
+        find_operators(l, m);
         pl_model_check(m, l->d);
         l->c->n_models++;
     }
@@ -178,7 +209,7 @@ static void write_recipe(struct pl_loader *l, const struct pl_node *vars)
         else if (!v->quoted && scalar_double(v->text, &number) == SCALAR_OK)
             scalar_add(&s, number);
         else
-            str_add(&s, v->text);
+            pl_url_mask(&s, v->text);
     }
     l->c->recipe = s.failed ? NULL : arena_strdup(l->arena, s.text);
     if (!l->c->recipe)
@@ -186,23 +217,10 @@ static void write_recipe(struct pl_loader *l, const struct pl_node *vars)
     str_free(&s);
 }
 
-/* Checks of the stage kinds that go past their tables. */
-static void check_kinds(struct pl_loader *l)
-{
-    size_t i;
-
-    for (i = 0; i < l->c->n_stages; i++) {
-        const struct pl_stage *s = &l->c->stages[i];
-
-        if (s->home == l->c && s->kind->check)
-            s->kind->check(l->c, s, l->d);
-    }
-}
-
 /* From the merged tree to the structs. */
 static void read_config(struct pl_loader *l)
 {
-    const struct pl_node *datasets, *models, *stages, *vars;
+    const struct pl_node *datasets, *operators, *models, *stages, *vars;
     const char *const *var_names;
     size_t n_vars;
 
@@ -210,6 +228,8 @@ static void read_config(struct pl_loader *l)
     vars = named_map(l, "vars", "variable", &var_names, &n_vars);
     datasets = named_map(l, "datasets", "data set", &l->names.datasets,
                          &l->names.n_datasets);
+    operators = named_map(l, "operators", "layer or loss", &l->names.operators,
+                          &l->names.n_operators);
     models =
         named_map(l, "models", "model", &l->names.models, &l->names.n_models);
     stages =
@@ -218,6 +238,8 @@ static void read_config(struct pl_loader *l)
         return;
     if (datasets)
         read_datasets(l, datasets);
+    if (operators)
+        read_operators(l, operators);
     if (models)
         read_models(l, models);
     write_recipe(l, vars);
@@ -231,7 +253,7 @@ static void read_config(struct pl_loader *l)
     if (clean(l))
         pl_untrusted_check(l);
     if (clean(l))
-        check_kinds(l);
+        pl_load_check_stages(l);
     if (clean(l))
         pl_load_resolve(l);
 }
@@ -385,6 +407,17 @@ const struct pl_model *pl_config_model(const struct pl_config *c,
     for (i = 0; i < c->n_models; i++)
         if (strcmp(c->models[i].name, name) == 0)
             return &c->models[i];
+    return NULL;
+}
+
+const struct pl_operator *pl_config_operator(const struct pl_config *c,
+                                             const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < c->n_operators; i++)
+        if (strcmp(c->operators[i].name, name) == 0)
+            return &c->operators[i];
     return NULL;
 }
 

@@ -13,6 +13,7 @@
 #include "pipeline/diag.h"
 #include "pipeline/model_build.h"
 #include "pipeline/node.h"
+#include "pipeline/operator.h"
 #include "pipeline/schema.h"
 
 struct pl_stage_kind; /* pipeline/stage.h */
@@ -26,7 +27,8 @@ enum pl_relation {
     PL_REL_CLOSE,    /* with atol, rtol */
     PL_REL_CLOSE_TO, /* another metric */
     PL_REL_EXISTS,
-    PL_REL_ORDER /* of a column */
+    PL_REL_ORDER,  /* of a column */
+    PL_REL_SAME_AS /* byte for byte another file */
 };
 
 enum pl_order {
@@ -37,19 +39,25 @@ enum pl_order {
 };
 
 /* One expectation: subject relation bound. The subject is one of metric, value
- * and file; of a file with a column, the column's last number. */
+ * and file; of a file with a column, the column's last number. Or the stage is
+ * to fail: then it is its only expectation, without a relation. */
 struct pl_expect {
     struct pl_loc loc;
+    struct pl_loc metric_loc, other_loc; /* of those two texts */
     const char *metric; /* of this stage's metrics.json; or NULL */
     const char *value;  /* of this stage's values.json; or NULL */
     const char *file;   /* an artifact of this stage; or NULL */
     const char *column; /* of that file, a CSV; or NULL */
+    const char
+        *error; /* part of the message that it is to fail with; or NULL */
     enum pl_relation relation;
     double bound;
     const double *bounds; /* PL_REL_CLOSE of a tensor to a list, row by row */
     size_t n_bounds;      /* 0: bound counts */
     const char *other;    /* PL_REL_CLOSE_TO */
     enum pl_order order;  /* PL_REL_ORDER */
+    const char *same_as;  /* PL_REL_SAME_AS: a path */
+    const char *same_as_shown; /* the same as it is written */
     double atol, rtol;
     double points; /* 0: carries none */
     const char *why;
@@ -89,11 +97,14 @@ struct pl_import {
 };
 
 struct pl_config {
-    struct arena arena; /* owns everything below but what is imported */
-    const char *path;   /* of the file, as given */
+    struct arena arena;         /* owns everything below but what is imported */
+    const char *path;           /* of the file, as given */
+    const struct pl_file *file; /* as it was read; NULL: it could not be */
     const char *name;
     struct pl_dataset *datasets;
     size_t n_datasets;
+    struct pl_operator *operators; /* the file's own */
+    size_t n_operators;
     struct pl_model *models;
     size_t n_models;
     struct pl_stage *stages; /* in an order in which needs come first */
@@ -131,6 +142,8 @@ const struct pl_dataset *pl_config_dataset(const struct pl_config *c,
                                            const char *name);
 const struct pl_model *pl_config_model(const struct pl_config *c,
                                        const char *name);
+const struct pl_operator *pl_config_operator(const struct pl_config *c,
+                                             const char *name);
 const struct pl_stage *pl_config_stage(const struct pl_config *c,
                                        const char *id);
 

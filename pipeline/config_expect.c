@@ -4,14 +4,15 @@
 
 #include "pipeline/config_load.h"
 #include "pipeline/stage.h"
+#include "pipeline/untrusted.h"
 
 /* An entry as its table reads it. */
 struct entry {
-    const char *metric, *value, *file, *column;
+    const char *metric, *value, *file, *column, *error;
     int order, visibility;
     double gt, ge, lt, le, eq;
     struct pl_list close; /* of numbers */
-    const char *close_to;
+    const char *close_to, *same_as;
     bool exists, manual;
     double atol, rtol, points;
     const char *why, *text;
@@ -47,6 +48,11 @@ static const struct pl_field entry_fields[] = {
      .offset = AT(column),
      .help = "a column of the file, a CSV: its last number counts",
      .example = "loss"},
+    {.name = "error",
+     .type = PL_T_STRING,
+     .offset = AT(error),
+     .help = "the stage is to fail, with a message that has this in it",
+     .example = "no scalar"},
     {.name = "gt",
      .type = PL_T_NUMBER,
      .offset = AT(gt),
@@ -88,6 +94,11 @@ static const struct pl_field entry_fields[] = {
      .def = "increasing",
      .choices = orders,
      .help = "how each number of the column must lie beside the next"},
+    {.name = "same_as",
+     .type = PL_T_PATH,
+     .offset = AT(same_as),
+     .help = "the file must equal this one, byte for byte",
+     .example = "${stages.train.dir}/checkpoints/last.safetensors"},
     {.name = "atol",
      .type = PL_T_NUMBER,
      .offset = AT(atol),
@@ -142,9 +153,10 @@ const struct pl_schema pl_expect_schema = {
 
 static const char *const subjects[] = {"metric", "value", "file"};
 /* In the order of enum pl_relation. */
-static const char *const relations[] = {
-    "gt", "ge", "lt", "le", "eq", "close", "close_to", "exists", "order"};
-enum { N_SUBJECTS = 3, N_RELATIONS = 9 };
+static const char *const relations[] = {"gt",    "ge",     "lt",       "le",
+                                        "eq",    "close",  "close_to", "exists",
+                                        "order", "same_as"};
+enum { N_SUBJECTS = 3, N_RELATIONS = 10 };
 
 /* How many of the keys stand in map; *found is the index of the last. */
 static size_t count_keys(const struct pl_node *map, const char *const *keys,
@@ -194,8 +206,9 @@ static void check_manual(struct pl_loader *l, const struct pl_node *node,
                          const struct entry *e)
 {
     static const char *const other[] = {
-        "metric", "value", "file",     "column", "gt",    "ge",   "lt",  "le",
-        "eq",     "close", "close_to", "exists", "order", "atol", "rtol"};
+        "metric", "value", "file", "column", "gt",       "ge",
+        "lt",     "le",    "eq",   "close",  "close_to", "exists",
+        "order",  "atol",  "rtol", "same_as"};
     size_t at;
 
     if (count_keys(node, other, sizeof other / sizeof *other, &at) > 0)
@@ -206,6 +219,31 @@ static void check_manual(struct pl_loader *l, const struct pl_node *node,
                       "manual: true needs 'text': what is graded");
 }
 
+/* A stage that is meant to fail leaves nothing that could be measured. */
+static void check_error(struct pl_loader *l, const struct pl_node *node,
+                        const struct entry *e)
+{
+    static const char *const with_it[] = {"error", "points", "why",
+                                          "visibility"};
+    size_t i, k;
+
+    for (i = 0; i < node->n; i++) {
+        const struct pl_pair *p = &node->pairs[i];
+
+        for (k = 0; k < 4; k++)
+            if (strcmp(p->key, with_it[k]) == 0)
+                break;
+        if (k == 4)
+            pl_diag_error(l->d, p->key_loc,
+                          "%s cannot stand with 'error': a stage that fails "
+                          "has nothing else to be judged by",
+                          p->key);
+    }
+    if (e->error[0] == '\0')
+        pl_diag_error(l->d, pl_node_get(node, "error")->loc,
+                      "error is empty; it is a part of the message");
+}
+
 /* A file exists; a column may have an order; what is a number has one beside
  * it. */
 static void check_fit(struct pl_loader *l, const struct pl_node *node,
@@ -214,19 +252,21 @@ static void check_fit(struct pl_loader *l, const struct pl_node *node,
     const char *name = relations[relation];
     struct pl_loc loc = pl_node_pair(node, name)->key_loc;
     bool close = relation == PL_REL_CLOSE || relation == PL_REL_CLOSE_TO;
+    bool whole = relation == PL_REL_EXISTS || relation == PL_REL_SAME_AS;
     const struct pl_pair *p;
 
     if (e->column && !e->file)
         pl_diag_error(l->d, pl_node_pair(node, "column")->key_loc,
                       "column goes with 'file': the CSV that has it");
-    else if (e->column && relation == PL_REL_EXISTS)
-        pl_diag_error(l->d, loc, "exists goes with a file, without a column");
-    else if (e->file && !e->column && relation != PL_REL_EXISTS)
+    else if (e->column && whole)
+        pl_diag_error(l->d, loc, "%s goes with a file, without a column", name);
+    else if (e->file && !e->column && !whole)
         pl_diag_error(l->d, loc,
-                      "a file goes with 'exists: true' or a column, not '%s'",
+                      "a file goes with 'exists: true', 'same_as' or a column, "
+                      "not '%s'",
                       name);
-    else if (!e->file && relation == PL_REL_EXISTS)
-        pl_diag_error(l->d, loc, "exists goes with a file");
+    else if (!e->file && whole)
+        pl_diag_error(l->d, loc, "%s goes with a file", name);
     else if (!e->column && relation == PL_REL_ORDER)
         pl_diag_error(l->d, loc, "order goes with a column of a file");
     if (relation == PL_REL_EXISTS && !e->exists)
@@ -275,15 +315,15 @@ static void check_measured(struct pl_loader *l, const struct pl_node *node,
 
     if (n_subjects != 1) {
         pl_diag_error(l->d, node->loc,
-                      "an expectation has one of metric, value and file, not "
-                      "%s",
+                      "an expectation has one of metric, value, file and "
+                      "error, not %s",
                       n_subjects ? "several" : "none");
         return;
     }
     if (n_relations != 1) {
         pl_diag_error(l->d, node->loc,
                       "an expectation has one of gt, ge, lt, le, eq, close, "
-                      "close_to, order and exists, not %s",
+                      "close_to, order, exists and same_as, not %s",
                       n_relations ? "several" : "none");
         if (n_relations)
             pl_diag_help(l->d, "write one entry for each");
@@ -311,6 +351,19 @@ static void check_close(struct pl_loader *l, const struct pl_node *node,
         pl_diag_error(l->d, close->loc, "a list of numbers goes with a value");
 }
 
+static struct pl_loc loc_of(const struct pl_node *map, const char *key)
+{
+    const struct pl_node *value = pl_node_get(map, key);
+
+    return value ? value->loc : map->loc;
+}
+
+/* Without the place where results lie. */
+static const char *as_written(const struct pl_node *path)
+{
+    return path->written ? path->written : path->text;
+}
+
 static void read_entry(struct pl_loader *l, const struct pl_stage *s,
                        const struct pl_node *node, const char *where,
                        struct pl_expect *out)
@@ -325,7 +378,9 @@ static void read_entry(struct pl_loader *l, const struct pl_stage *s,
     if (node->bad || pl_schema_read(&pl_expect_schema, &e, node, where,
                                     &l->names, l->arena, l->d) > 0)
         return;
-    if (e.manual)
+    if (e.error)
+        check_error(l, node, &e);
+    else if (e.manual)
         check_manual(l, node, &e);
     else
         check_measured(l, node, &e, &relation);
@@ -333,19 +388,28 @@ static void read_entry(struct pl_loader *l, const struct pl_stage *s,
         check_value(l, node, s);
     if (e.file)
         check_file(l, node, e.file);
+    if (e.same_as)
+        (void)pl_untrusted_path(l, e.same_as,
+                                pl_node_get(node, "same_as")->loc);
     check_close(l, node, &e);
     *out = (struct pl_expect){
         .loc = node->loc,
+        .metric_loc = loc_of(node, "metric"),
+        .other_loc = loc_of(node, "close_to"),
         .metric = e.metric,
         .value = e.value,
         .file = e.file,
         .column = e.column,
+        .error = e.error,
         .relation = (enum pl_relation)relation,
         .bound = bound(&e, (enum pl_relation)relation),
         .bounds = e.close.items,
         .n_bounds = e.close.n > 1 ? e.close.n : 0,
         .other = e.close_to,
         .order = (enum pl_order)e.order,
+        .same_as = e.same_as,
+        .same_as_shown =
+            e.same_as ? as_written(pl_node_get(node, "same_as")) : NULL,
         .points = e.points,
         .why = e.why,
         .visibility = visibilities[e.visibility],
@@ -354,6 +418,22 @@ static void read_entry(struct pl_loader *l, const struct pl_stage *s,
         .text = e.text,
     };
     set_tolerances(out, &e);
+}
+
+/* Beside an error that is to come nothing else can hold. */
+static void check_beside(struct pl_loader *l, const struct pl_stage *s)
+{
+    const struct pl_expect *error = NULL;
+    size_t i;
+
+    for (i = 0; !error && i < s->n_expect; i++)
+        if (s->expect[i].error)
+            error = &s->expect[i];
+    for (i = 0; error && i < s->n_expect; i++)
+        if (&s->expect[i] != error)
+            pl_diag_error(l->d, s->expect[i].loc,
+                          "beside 'error' nothing else can be expected: the "
+                          "stage is to fail");
 }
 
 void pl_load_expect(struct pl_loader *l, const char *id,
@@ -380,4 +460,5 @@ void pl_load_expect(struct pl_loader *l, const char *id,
     for (i = 0; i < list->n; i++)
         read_entry(l, s, list->items[i],
                    arena_printf(l->arena, "%s.%zu", where, i), &s->expect[i]);
+    check_beside(l, s);
 }

@@ -5,6 +5,7 @@
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "pipeline/config_load.h"
+#include "pipeline/hash.h"
 #include "pipeline/merge.h"
 #include "pipeline/untrusted.h"
 #include "pipeline/yaml.h"
@@ -44,6 +45,8 @@ static int read_file(const struct pl_file **out, struct arena *a,
         }
         if (!f || !f->path || !f->text || !f->dir)
             rc = err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);
+        else
+            rc = pl_hash_bytes(f->sha256, text, len, err);
     }
     mem_free(text);
     mem_free(dir);
@@ -173,6 +176,28 @@ static struct pl_node *with_bases(struct pl_loader *l, struct pl_node *root,
     return root;
 }
 
+/* A config is a file: its paths begin where it lies, and a pipe or a device
+ * could keep us waiting for ever. */
+static int look_at(struct stat *st, const char *path, struct err *err)
+{
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdin") == 0 ||
+        strncmp(path, "/dev/fd/", 8) == 0)
+        return err_set(err, ERR_IO,
+                       "'%s': a config is not read from standard input or "
+                       "another open file, since paths in it begin where it "
+                       "lies; name a file",
+                       path);
+    if (stat(path, st) != 0)
+        return err_sys(err, "cannot open '%s'", path);
+    if (!S_ISREG(st->st_mode))
+        return err_set(err, ERR_IO, "'%s' is %s, not a file", path,
+                       S_ISDIR(st->st_mode)    ? "a folder"
+                       : S_ISFIFO(st->st_mode) ? "a pipe"
+                       : S_ISSOCK(st->st_mode) ? "a socket"
+                                               : "a device");
+    return 0;
+}
+
 static struct pl_node *load_file(struct pl_loader *l, const char *path,
                                  const struct pl_node *from,
                                  const struct chain *up, struct err *err)
@@ -182,10 +207,8 @@ static struct pl_node *load_file(struct pl_loader *l, const char *path,
     struct pl_node *root;
     char words[80];
 
-    if (stat(path, &c.st) != 0) {
-        (void)err_sys(err, "cannot open '%s'", path);
+    if (look_at(&c.st, path, err) != 0)
         return NULL;
-    }
     if (from && in_circle(l, &c, from->loc))
         return NULL;
     l->session->files++;
@@ -198,6 +221,8 @@ static struct pl_node *load_file(struct pl_loader *l, const char *path,
     }
     if (read_file(&file, l->arena, path, err) != 0)
         return NULL;
+    if (!up)
+        l->c->file = file;
     if (!l->session->main) {
         l->session->main = file;
         l->d->quotable = l->session->untrusted ? file : NULL;

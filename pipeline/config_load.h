@@ -6,7 +6,7 @@
 #include "pipeline/config.h"
 
 enum {
-    PL_MAX_NAMED = 1000, /* data sets, models, stages: each */
+    PL_MAX_NAMED = 1000, /* data sets, operators, models, stages: each */
     PL_MAX_CELLS = 1000  /* of all matrices of a file */
 };
 
@@ -113,6 +113,13 @@ void pl_load_stages(struct pl_loader *l);
 /* The expectations of s, which the file calls id. */
 void pl_load_expect(struct pl_loader *l, const char *id,
                     const struct pl_node *list, struct pl_stage *s);
+
+/* Checks of whole stages that no table can make, the kinds' own among them. */
+void pl_load_check_stages(struct pl_loader *l);
+/* The scalar in node that stands for path, or NULL. */
+const struct pl_node *pl_load_find_path(struct pl_loader *l,
+                                        const struct pl_node *node,
+                                        const char *path);
 
 /* Adds implied stages and needs, and orders: needs first, else as written. */
 void pl_load_order(struct pl_loader *l);

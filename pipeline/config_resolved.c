@@ -159,16 +159,38 @@ static struct pl_node *absolute_cells(struct pl_loader *l,
     return out && pl_node_finish(out, l->arena) ? out : NULL;
 }
 
+static struct pl_node *absolute_expect(struct pl_loader *l,
+                                       const struct pl_node *seq)
+{
+    struct pl_node *out = pl_node_seq(l->arena, seq->n, seq->loc);
+    size_t i;
+
+    for (i = 0; out && i < seq->n; i++) {
+        struct pl_node *v = absolute(l, &pl_expect_schema, seq->items[i]);
+
+        if (!v)
+            return NULL;
+        pl_node_push(out, v);
+    }
+    return out && pl_node_finish(out, l->arena) ? out : NULL;
+}
+
 /* A stage with its merged `with`. */
 static struct pl_node *
 whole_stage(struct pl_loader *l, const struct pl_draft *s, struct pl_node *node)
 {
     struct pl_node *with = absolute(l, s->kind->with, s->with);
     struct pl_node *matrix = pl_node_get(node, "matrix");
+    struct pl_node *expect = pl_node_get(node, "expect");
 
     if (with && matrix) {
         matrix = absolute_cells(l, s->kind->with, matrix, true);
         node = matrix ? pl_node_set(l->arena, node, "matrix", s->loc, matrix)
+                      : NULL;
+    }
+    if (node && expect && expect->kind == PL_SEQ) {
+        expect = absolute_expect(l, expect);
+        node = expect ? pl_node_set(l->arena, node, "expect", s->loc, expect)
                       : NULL;
     }
     if (!with || !node)
@@ -199,13 +221,15 @@ static struct pl_node *whole_map(struct pl_loader *l, const char *key,
 
 void pl_load_resolve(struct pl_loader *l)
 {
-    static const char *const keys[] = {"version",  "name",   "imports", "vars",
-                                       "datasets", "models", "stages"};
+    static const char *const keys[] = {"version", "name",     "imports",
+                                       "vars",    "datasets", "operators",
+                                       "models",  "stages"};
+    enum { N_KEYS = sizeof keys / sizeof *keys };
     const struct pl_node *root = l->c->root;
-    struct pl_node *out = pl_node_map(l->arena, 7, root->loc);
+    struct pl_node *out = pl_node_map(l->arena, N_KEYS, root->loc);
     size_t i;
 
-    for (i = 0; out && i < 7; i++) {
+    for (i = 0; out && i < N_KEYS; i++) {
         struct pl_node *v = pl_node_get(root, keys[i]);
         struct pl_loc loc = v ? v->loc : root->loc;
 

@@ -222,9 +222,10 @@ static bool merge_with(struct pl_loader *l, struct pl_draft *s)
 
 /* --- stages --- */
 
-/* Collects the stages whose folders stand in node: each is needed. */
+/* Collects the stages whose folders stand in node: each is needed. Its own is
+ * there when it is judged, and is emptied before it runs. */
 static bool add_refs(struct pl_loader *l, struct pl_stage *s,
-                     const struct pl_node *node)
+                     const struct pl_node *node, bool judged)
 {
     const char **more;
     size_t i;
@@ -232,10 +233,19 @@ static bool add_refs(struct pl_loader *l, struct pl_stage *s,
     for (i = 0; node->kind != PL_SCALAR && i < node->n; i++)
         if (!add_refs(l, s,
                       node->kind == PL_MAP ? node->pairs[i].value
-                                           : node->items[i]))
+                                           : node->items[i],
+                      judged))
             return false;
     if (!node->stage)
         return true;
+    if (strcmp(node->stage, s->id) == 0) {
+        if (!judged)
+            pl_diag_error(l->d, node->loc,
+                          "stage '%s' would read from its own folder, which is "
+                          "emptied before it runs",
+                          s->id);
+        return true;
+    }
     for (i = 0; i < l->names.n_stages; i++)
         if (strcmp(l->names.stages[i], node->stage) == 0)
             break;
@@ -280,7 +290,8 @@ static void add_stage(struct pl_loader *l, const struct pl_draft *s,
     (void)pl_schema_read(s->kind->with, stage.with, with, where, &l->names,
                          l->arena, l->d);
     pl_load_expect(l, s->id, expect, &stage);
-    if (!add_refs(l, &stage, with))
+    if (!add_refs(l, &stage, with, false) ||
+        (expect && !add_refs(l, &stage, expect, true)))
         l->d->nomem = true;
     *out = stage;
     l->c->n_stages++;

@@ -46,6 +46,12 @@ static const struct pl_field top_fields[] = {
      .help = "what stages may name as their model",
      .example = "{mlp: {layers: [{type: linear, out: 256}, relu, {type: "
                 "linear, out: 10}]}}"},
+    {.name = "operators",
+     .type = PL_T_NODE,
+     .help = "operators of the file's own: what layers may name as their type, "
+             "and training as its loss",
+     .example = "{my_relu: {forward: \"y = relu(x)\", backward: \"dx = g * "
+                "step(x)\", same_as: relu}}"},
     {.name = "stages",
      .type = PL_T_NODE,
      .flags = PL_F_REQUIRED,

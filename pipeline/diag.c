@@ -296,9 +296,8 @@ static void add_item(const struct pl_diag_item *item, bool quote,
     add_help(item->help, out);
 }
 
-/* Files in the order in which the list first names them, then line, column.
- * An insertion sort: it is stable and the list is short. */
-static void sort_items(const struct pl_diag *d, size_t order[PL_DIAG_MAX])
+/* An insertion sort: it is stable and the list is short. */
+void pl_diag_order(const struct pl_diag *d, size_t order[PL_DIAG_MAX])
 {
     size_t rank[PL_DIAG_MAX], i, j;
 
@@ -328,7 +327,7 @@ void pl_diag_print(const struct pl_diag *d, struct str *out, bool colour)
                                         "\033[0m"};
     size_t order[PL_DIAG_MAX], i;
 
-    sort_items(d, order);
+    pl_diag_order(d, order);
     for (i = 0; i < d->n; i++)
         add_item(&d->item[order[i]], may_quote(d, &d->item[order[i]].loc), out,
                  colour ? &ansi : &plain);

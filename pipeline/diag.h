@@ -45,6 +45,10 @@ void pl_diag_suggest(struct pl_diag *d, const char *word,
  * none. For commands too. */
 const char *pl_nearest(const char *word, const char *const *names, size_t n);
 
+/* Numbers of items in the order in which they are shown: files as the list
+ * first names them, then line, column. order: d->n of them. */
+void pl_diag_order(const struct pl_diag *d, size_t order[PL_DIAG_MAX]);
+
 /* "file:line:col: error: ...", the line, a caret (right under wide characters;
  * a tab drawn as one column), "= help: ...", and a closing count. In the
  * order of the file. colour: ANSI escapes. */

@@ -8,6 +8,7 @@
 #include "nn/base/str.h"
 #include "pipeline/csv_column.h"
 #include "pipeline/diag.h"
+#include "pipeline/expect_file.h"
 #include "pipeline/expect_tensor.h"
 #include "pipeline/scalar.h"
 
@@ -62,7 +63,15 @@ void pl_expect_text(struct str *s, const struct pl_expect *e)
         str_add(s, e->text ? e->text : "graded by a person");
         return;
     }
+    if (e->error) {
+        str_addf(s, "fails with '%s'", e->error);
+        return;
+    }
     add_subject(s, e);
+    if (e->relation == PL_REL_SAME_AS) {
+        str_addf(s, " is the same as %s", e->same_as_shown);
+        return;
+    }
     if (e->relation == PL_REL_EXISTS) {
         str_add(s, " exists");
         return;
@@ -103,8 +112,9 @@ static bool holds(const struct pl_expect *e, double a, double b)
         return fabs(a - b) <= e->atol + e->rtol * fabs(b);
     case PL_REL_EXISTS:
         return isfinite(a);
-    case PL_REL_ORDER:
-        break; /* a matter of many numbers */
+    case PL_REL_ORDER:   /* a matter of many numbers, */
+    case PL_REL_SAME_AS: /* and of files */
+        break;
     }
     return false;
 }
@@ -264,15 +274,16 @@ static bool assess_column(struct str *measured, const struct pl_expect *e,
     return ok;
 }
 
-static bool assess_file(struct str *measured, const struct pl_expect *e,
-                        const char *dir)
+static bool assess_error(struct str *measured, const struct pl_expect *e,
+                         const char *error)
 {
-    char *path = io_join(dir, e->file);
-    bool there = path && io_exists(path);
-
-    mem_free(path);
-    str_add(measured, there ? "there" : "missing");
-    return there;
+    if (error && error[0])
+        str_add(measured, error);
+    else
+        str_addf(measured,
+                 "ran without an error; one that says '%s' was to come",
+                 e->error);
+    return error && strstr(error, e->error);
 }
 
 static enum pl_outcome assess(struct str *measured, const struct pl_expect *e,
@@ -292,10 +303,12 @@ static enum pl_outcome assess(struct str *measured, const struct pl_expect *e,
         str_add(measured, "the stage did not end");
         return PL_FAILED;
     }
-    if (e->column)
+    if (e->error)
+        ok = assess_error(measured, e, of->error);
+    else if (e->column)
         ok = assess_column(measured, e, of);
     else if (e->file)
-        ok = assess_file(measured, e, of->dir);
+        ok = pl_expect_file(measured, e, of->dir);
     else
         ok = assess_number(measured, e, of);
     return ok ? PL_PASSED : PL_FAILED;

@@ -14,6 +14,7 @@ struct pl_judged {
     const char *device;               /* what it ran on: "cpu", "cuda" */
     const struct pl_metrics *metrics; /* NULL: the stage is not whole */
     const struct pl_metrics *values;  /* of values.json; NULL: there are none */
+    const char *error; /* that it failed with as was expected; NULL, "": none */
 };
 
 /* Fills *v; texts come from arena. A number that is missing, null or not

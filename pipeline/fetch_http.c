@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -234,6 +235,15 @@ static int wait_for(struct pl_transfer *t, double seconds)
     return 0;
 }
 
+/* From 0 to 1, another one in every process; nothing recorded hangs on it. */
+static double random_fraction(void)
+{
+    uint16_t r = 0;
+
+    (void)getrandom(&r, sizeof r, GRND_NONBLOCK);
+    return r / 65535.0;
+}
+
 /* Waits before try number `again`, or says why there is none. */
 static int before_retry(struct pl_transfer *t, int64_t again)
 {
@@ -260,7 +270,7 @@ static int before_retry(struct pl_transfer *t, int64_t again)
     if (g->note)
         g->note(g->user, line);
     err_clear(&t->why);
-    return wait_for(t, pause);
+    return wait_for(t, pause * (1 + g->jitter * random_fraction()));
 }
 
 static int restart(struct pl_transfer *t)

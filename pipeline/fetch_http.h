@@ -21,6 +21,8 @@ struct pl_http_get {
     bool public_only; /* connect to no address that is not public */
     double connect_timeout, stall_timeout; /* seconds, > 0 */
     double backoff;  /* seconds before the first further try; doubles */
+    double jitter;   /* up to this fraction longer, so that many do not come
+                        back at once */
     int64_t retries; /* further tries after 408, 429, 5xx, lost connections */
     /* Returning false stops the download; total 0: unknown. May be NULL. */
     bool (*progress)(void *user, uint64_t done, uint64_t total);

@@ -14,6 +14,7 @@
 #include "pipeline/url.h"
 
 enum { COPY_SIZE = 1 << 18 };
+#define JITTER 0.25
 
 /* RFC 3986: all but the unreserved characters are encoded. */
 static void add_encoded(struct str *s, const char *path)
@@ -190,6 +191,7 @@ static int download(const struct pl_mirror_get *get, bool *resumed,
         .connect_timeout = o->connect_timeout,
         .stall_timeout = o->stall_timeout,
         .backoff = o->backoff,
+        .jitter = JITTER,
         .retries = o->retries,
         .progress = o->progress ? http_progress : NULL,
         .note = o->note ? http_note : NULL,

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nn/base/mem.h"
@@ -98,6 +99,18 @@ static int add_file(struct pl_hash *h, uint64_t *bytes, int fd,
     return 0;
 }
 
+/* A pipe without a writer must not hang us, and has no content of its own. */
+static int check_regular(int fd, const char *path, struct err *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0)
+        return err_sys(err, "cannot read '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_IO, "'%s' is not a regular file", path);
+    return 0;
+}
+
 int pl_hash_file(char hex[65], uint64_t *bytes, const char *path,
                  struct err *err)
 {
@@ -106,10 +119,12 @@ int pl_hash_file(char hex[65], uint64_t *bytes, const char *path,
     int fd, rc;
 
     hex[0] = '\0';
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_sys(err, "cannot open '%s'", path);
-    rc = pl_hash_new(&h, err);
+    rc = check_regular(fd, path, err);
+    if (rc == 0)
+        rc = pl_hash_new(&h, err);
     if (rc == 0)
         rc = add_file(h, bytes ? bytes : &n, fd, path, err);
     if (rc == 0)

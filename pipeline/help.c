@@ -7,6 +7,7 @@
 #include "pipeline/config_load.h"
 #include "pipeline/dataset.h"
 #include "pipeline/model_build.h"
+#include "pipeline/operator.h"
 #include "pipeline/scalar.h"
 #include "pipeline/schema.h"
 #include "pipeline/stage.h"
@@ -24,6 +25,7 @@ static const char *const type_name[] = {
     [PL_T_DATASET] = "the name of a data set",
     [PL_T_MODEL] = "the name of a model",
     [PL_T_STAGE] = "the name of a stage",
+    [PL_T_OPERATOR] = "the name of an own operator",
     [PL_T_STRUCT] = "a map",
     [PL_T_LIST] = "a list",
     [PL_T_NAMED] = "a map of names",
@@ -37,6 +39,7 @@ static void add_type(struct str *out, const struct pl_field *f)
     if (f->type == PL_T_ENUM) {
         for (i = 0; f->choices[i]; i++)
             str_addf(out, "%s%s", i ? " | " : "", f->choices[i]);
+        str_add(out, f->own ? " | an own operator" : "");
         return;
     }
     if (f->type == PL_T_NODE && f->example && strchr("{[", f->example[0])) {
@@ -180,6 +183,7 @@ static void look_everywhere(struct search *s)
     look_in(s, "stages.NAME.expect.", &pl_expect_schema);
     look_in(s, "datasets.NAME.", &pl_dataset_schema);
     look_in(s, "models.NAME.", &pl_model_schema);
+    look_in(s, "operators.NAME.", &pl_operator_schema);
 }
 
 bool pl_help(const char *word, struct str *out, const char **nearest)

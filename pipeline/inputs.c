@@ -210,6 +210,20 @@ static void add_model(struct pl_inputs *in, const struct pl_model *m)
         add_tree(in, arena_printf(in->arena, "models.%s", m->name), tree);
 }
 
+static void add_operator(struct pl_inputs *in, const struct pl_operator *o)
+{
+    const struct pl_node *tree =
+        canonical_tree(&pl_operator_schema, o, in->arena);
+    const char *key = arena_printf(in->arena, "operators.%s", o->name);
+    const char *forward =
+        key ? arena_printf(in->arena, "%s.forward", key) : NULL;
+
+    if (!tree || !key || !forward)
+        in->failed = true;
+    else if (!pl_inputs_get(in, forward)) /* several layers may be of it */
+        add_tree(in, key, tree);
+}
+
 struct named {
     bool fetches; /* the stage brings the files in */
     struct pl_inputs *in;
@@ -227,13 +241,27 @@ static void on_dataset(void *user, const char *name)
         add_local_files(n->in, ds);
 }
 
+/* An own operator, or all of them. */
+static void on_operator(void *user, const char *name)
+{
+    const struct named *n = user;
+    bool all = strcmp(name, PL_OPERATORS_OWN) == 0;
+    size_t i;
+
+    for (i = 0; i < n->config->n_operators; i++)
+        if (all || strcmp(n->config->operators[i].name, name) == 0)
+            add_operator(n->in, &n->config->operators[i]);
+}
+
 static void on_model(void *user, const char *name)
 {
     const struct named *n = user;
     const struct pl_model *m = pl_config_model(n->config, name);
 
-    if (m)
-        add_model(n->in, m);
+    if (!m)
+        return;
+    add_model(n->in, m);
+    pl_schema_visit(&pl_model_schema, m, PL_T_OPERATOR, on_operator, user);
 }
 
 /* A file that `with` names counts by its content: where it lies, and from
@@ -296,6 +324,7 @@ int pl_inputs_collect(struct pl_inputs *in, const struct pl_config *c,
     }
     pl_schema_visit(kind->with, s->with, PL_T_DATASET, on_dataset, &names);
     pl_schema_visit(kind->with, s->with, PL_T_MODEL, on_model, &names);
+    pl_schema_visit(kind->with, s->with, PL_T_OPERATOR, on_operator, &names);
     if (!with || in->failed)
         return err_set(err, ERR_NOMEM, "out of memory planning stage '%s'",
                        s->id);
@@ -394,25 +423,48 @@ static void add_change(struct str *out, const char *key, const char *was,
     add_shown(out, now ? now : "none");
 }
 
-void pl_inputs_reason(struct str *out, const struct pl_inputs *was,
-                      const struct pl_inputs *now)
+/* Appends the first `most` changes, a line each. Returns how many there are. */
+static size_t add_changes(struct str *out, const struct pl_inputs *was,
+                          const struct pl_inputs *now, size_t most)
 {
-    size_t i, changes = 0;
+    size_t changes = 0, i;
 
     for (i = 0; i < now->n; i++) {
         const char *old = pl_inputs_get(was, now->item[i].key);
 
-        if (old && strcmp(old, now->item[i].value) == 0)
+        if ((old && strcmp(old, now->item[i].value) == 0) || changes++ >= most)
             continue;
-        if (changes++ == 0)
-            add_change(out, now->item[i].key, old, now->item[i].value);
+        str_add(out, changes > 1 ? "\n" : "");
+        add_change(out, now->item[i].key, old, now->item[i].value);
     }
     for (i = 0; i < was->n; i++) {
-        if (pl_inputs_get(now, was->item[i].key))
+        if (pl_inputs_get(now, was->item[i].key) || changes++ >= most)
             continue;
-        if (changes++ == 0)
-            add_change(out, was->item[i].key, was->item[i].value, NULL);
+        str_add(out, changes > 1 ? "\n" : "");
+        add_change(out, was->item[i].key, was->item[i].value, NULL);
     }
+    return changes;
+}
+
+void pl_inputs_reason(struct str *out, const struct pl_inputs *was,
+                      const struct pl_inputs *now)
+{
+    size_t changes = add_changes(out, was, now, 1);
+
     if (changes > 1)
         str_addf(out, ", and %zu more", changes - 1);
+}
+
+const char *pl_inputs_changes(const struct pl_inputs *was,
+                              const struct pl_inputs *now)
+{
+    struct str s = {0};
+    const char *out = NULL;
+
+    if (add_changes(&s, was, now, SIZE_MAX) < 2)
+        str_clear(&s);
+    if (!s.failed)
+        out = arena_strdup(now->arena, s.text ? s.text : "");
+    str_free(&s);
+    return out;
 }

@@ -54,5 +54,9 @@ bool pl_inputs_grown(const struct pl_inputs *was, const struct pl_inputs *now,
  * is added if they are equal. */
 void pl_inputs_reason(struct str *out, const struct pl_inputs *was,
                       const struct pl_inputs *now);
+/* The same in full, a line each, in the arena of now; "" if there are fewer
+ * than two changes. NULL: out of memory. */
+const char *pl_inputs_changes(const struct pl_inputs *was,
+                              const struct pl_inputs *now);
 
 #endif

@@ -77,6 +77,30 @@ static void end_object(struct str *out)
     str_addc(out, '}');
 }
 
+/* The lines of a text, a text each. */
+static void add_lines(struct str *out, const char *key, const char *text)
+{
+    struct str line = {0};
+    bool first = true;
+
+    str_addf(out, "\"%s\": [", key);
+    while (text && text[0] && !out->failed) {
+        size_t n = strcspn(text, "\n");
+
+        str_clear(&line);
+        str_addn(&line, text, n);
+        str_add(out, first ? "" : ", ");
+        first = false;
+        if (line.failed)
+            out->failed = true;
+        else
+            pl_text_json(line.text ? line.text : "", out);
+        text = text[n] ? text + n + 1 : NULL;
+    }
+    str_add(out, "], ");
+    str_free(&line);
+}
+
 static void add_step(struct str *out, const struct pl_step *s)
 {
     add_key(out, "stage", s->stage);
@@ -84,6 +108,7 @@ static void add_step(struct str *out, const struct pl_step *s)
     add_key(out, "action", action_word[s->action]);
     add_key(out, "state", state_word[s->state]);
     add_key(out, "reason", s->reason);
+    add_lines(out, "changes", s->changes);
 }
 
 static void add_artifacts(struct str *out, const struct pl_step *s)
@@ -176,36 +201,13 @@ void pl_result_json(const struct pl_result *res, const struct pl_job *job,
     str_addc(out, '\n');
 }
 
-/* The lines of a help, a text each. */
-static void add_help(struct str *out, const char *help)
-{
-    struct str line = {0};
-    bool first = true;
-
-    str_add(out, "\"help\": [");
-    while (help && !out->failed) {
-        size_t n = strcspn(help, "\n");
-
-        str_clear(&line);
-        str_addn(&line, help, n);
-        str_add(out, first ? "" : ", ");
-        first = false;
-        if (line.failed)
-            out->failed = true;
-        else
-            pl_text_json(line.text ? line.text : "", out);
-        help = help[n] ? help + n + 1 : NULL;
-    }
-    str_add(out, "], ");
-    str_free(&line);
-}
-
 void pl_job_mistakes_json(const struct pl_job *job, struct str *out)
 {
-    size_t i;
+    size_t order[PL_DIAG_MAX], i;
 
+    pl_diag_order(&job->diag, order);
     for (i = 0; i < job->diag.n; i++) {
-        const struct pl_diag_item *item = &job->diag.item[i];
+        const struct pl_diag_item *item = &job->diag.item[order[i]];
         const struct pl_loc *loc = &item->loc;
 
         str_add(out, i ? ",\n  {" : "\n  {");
@@ -213,7 +215,7 @@ void pl_job_mistakes_json(const struct pl_job *job, struct str *out)
         str_addf(out, "\"line\": %d, \"column\": %d, \"length\": %d, ",
                  loc->line, loc->col, loc->len);
         add_key(out, "message", item->msg);
-        add_help(out, item->help);
+        add_lines(out, "help", item->help);
         end_object(out);
     }
 }

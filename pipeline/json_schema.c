@@ -9,6 +9,7 @@
 #include "pipeline/dataset.h"
 #include "pipeline/json_file.h"
 #include "pipeline/model_build.h"
+#include "pipeline/operator.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/stage.h"
 
@@ -105,6 +106,10 @@ static json_t *scalar(const struct pl_field *f, enum pl_type type)
         return parse("{\"type\": \"string\", "
                      "\"pattern\": \"^[0-9A-Fa-f]{64}$\"}");
     case PL_T_ENUM:
+        if (f->own) /* the name of an operator of the file */
+            return any_of(
+                json_pack("{so}", "enum", words(f->choices)),
+                json_pack("{ssss}", "type", "string", "pattern", NAME));
         return json_pack("{so}", "enum", words(f->choices));
     case PL_T_PATH:
         return parse("{\"type\": \"string\", \"minLength\": 1, "
@@ -258,7 +263,8 @@ static json_t *table(json_t *defs, const struct pl_schema *schema, bool whole)
 
 /* --- what no table says --- */
 
-/* One subject, one relation, and what a person grades has neither. */
+/* One subject, one relation, and what a person grades has neither. An error is
+ * both. */
 static json_t *expectation(json_t *defs)
 {
     static const char rules[] =
@@ -269,16 +275,22 @@ static json_t *expectation(json_t *defs)
         "  \"column\": false, \"gt\": false, \"ge\": false, \"lt\": false,"
         "  \"le\": false, \"eq\": false, \"close\": false,"
         "  \"close_to\": false, \"exists\": false, \"order\": false,"
-        "  \"atol\": false, \"rtol\": false}},"
+        "  \"same_as\": false, \"atol\": false, \"rtol\": false}},"
         " \"else\": {\"properties\": {\"text\": false,"
         "  \"exists\": {\"const\": true}}, \"allOf\": ["
         "  {\"oneOf\": [{\"required\": [\"metric\"]},"
-        "   {\"required\": [\"value\"]}, {\"required\": [\"file\"]}]},"
+        "   {\"required\": [\"value\"]}, {\"required\": [\"file\"]},"
+        "   {\"required\": [\"error\"]}]},"
         "  {\"oneOf\": [{\"required\": [\"gt\"]}, {\"required\": [\"ge\"]},"
         "   {\"required\": [\"lt\"]}, {\"required\": [\"le\"]},"
         "   {\"required\": [\"eq\"]}, {\"required\": [\"close\"]},"
         "   {\"required\": [\"close_to\"]}, {\"required\": [\"exists\"]},"
-        "   {\"required\": [\"order\"]}]}]}},"
+        "   {\"required\": [\"order\"]}, {\"required\": [\"same_as\"]},"
+        "   {\"required\": [\"error\"]}]}]}},"
+        " {\"if\": {\"required\": [\"error\"]},"
+        " \"then\": {\"properties\": {\"error\": {\"minLength\": 1}},"
+        "  \"propertyNames\": {\"enum\":"
+        "   [\"error\", \"points\", \"why\", \"visibility\"]}}},"
         " {\"if\": {\"anyOf\": [{\"required\": [\"atol\"]},"
         "  {\"required\": [\"rtol\"]}]},"
         " \"then\": {\"anyOf\": [{\"required\": [\"close\"]},"
@@ -288,7 +300,7 @@ static json_t *expectation(json_t *defs)
     (void)json_object_set_new(
         out, "dependencies",
         parse("{\"column\": [\"file\"], \"order\": [\"column\"],"
-              " \"exists\": [\"file\"]}"));
+              " \"exists\": [\"file\"], \"same_as\": [\"file\"]}"));
     (void)json_object_set_new(out, "allOf", parse(rules));
     return out;
 }
@@ -432,6 +444,7 @@ static json_t *top(json_t *defs)
     (void)json_object_set_new(p, "defaults", or_reference(defaults(defs)));
     (void)json_object_set_new(p, "datasets", map_of(see("dataset")));
     (void)json_object_set_new(p, "models", map_of(see("model")));
+    (void)json_object_set_new(p, "operators", map_of(see("operator")));
     (void)json_object_set_new(p, "stages", map_of(see("stage")));
     (void)json_object_set_new(out, "patternProperties", parse("{\"^x-\": {}}"));
     return out;
@@ -454,6 +467,8 @@ static void define(json_t *defs)
                               table(defs, &pl_dataset_schema, false));
     (void)json_object_set_new(defs, "model",
                               table(defs, &pl_model_schema, false));
+    (void)json_object_set_new(defs, "operator",
+                              table(defs, &pl_operator_schema, false));
     (void)json_object_set_new(defs, "expectation", expectation(defs));
     (void)json_object_set_new(defs, "matrix", or_reference(matrix(defs)));
     (void)json_object_set_new(defs, "stage", stage(defs));

@@ -9,6 +9,7 @@
 #include "pipeline/hash.h"
 #include "pipeline/json_file.h"
 #include "pipeline/locked.h"
+#include "pipeline/url.h"
 
 enum { RESOLVED_MAX = 64 * 1024 * 1024 };
 
@@ -123,10 +124,14 @@ static json_t *overrides_value(const struct pl_opts *o)
     size_t i;
 
     for (i = 0; i < o->overrides.n; i++) {
-        json_t *text = json_string(o->overrides.item[i]);
+        struct str shown = {0};
+        json_t *text;
 
+        pl_url_mask(&shown, o->overrides.item[i]);
+        text = json_string(shown.text ? shown.text : "");
         (void)json_array_append_new(list,
                                     text ? text : json_string("(not UTF-8)"));
+        str_free(&shown);
     }
     return list;
 }
@@ -143,17 +148,18 @@ static void hash_or_empty(char hex[65], const char *path)
 
 static json_t *lock_value(const struct pl_run *run, const char *yaml)
 {
-    char config[65], resolved[65], host[PL_HOST_LEN], now[PL_TIME_LEN];
+    const struct pl_file *file = run->job->config->file;
+    char resolved[65], host[PL_HOST_LEN], now[PL_TIME_LEN];
 
-    hash_or_empty(config, run->job->opts->file);
     hash_or_empty(resolved, yaml);
     pl_host_name(host);
     pl_time_now(now);
-    return json_pack(
-        "{ss ss ss ss so ss ss ss so}", "format", PL_FORMAT, "program",
-        PL_VERSION, "config_sha256", config, "resolved_sha256", resolved,
-        "overrides", overrides_value(run->job->opts), "host", host, "device",
-        run->device_line, "written", now, "stages", stages_value(run));
+    return json_pack("{ss ss ss ss so ss ss ss so}", "format", PL_FORMAT,
+                     "program", PL_VERSION, "config_sha256",
+                     file ? file->sha256 : "", "resolved_sha256", resolved,
+                     "overrides", overrides_value(run->job->opts), "host", host,
+                     "device", run->device_line, "written", now, "stages",
+                     stages_value(run));
 }
 
 /* Whether the file says of the stages what there is to say. A run that was

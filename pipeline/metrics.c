@@ -12,12 +12,9 @@
 static struct pl_metric_value *find(const struct pl_metrics *m,
                                     const char *name)
 {
-    size_t i;
+    size_t i = name_index_find(&m->names, name);
 
-    for (i = 0; i < m->n; i++)
-        if (strcmp(m->item[i].name, name) == 0)
-            return &m->item[i];
-    return NULL;
+    return i == NAME_NONE ? NULL : &m->item[i];
 }
 
 static struct pl_metric_value *append(struct pl_metrics *m, const char *name)
@@ -25,7 +22,7 @@ static struct pl_metric_value *append(struct pl_metrics *m, const char *name)
     struct pl_metric_value *p;
     size_t cap;
 
-    if (m->n == m->cap) {
+    if (!m->item || m->n == m->cap) {
         cap = m->cap ? m->cap * 2 : 16;
         p = mem_grow(m->item, cap, sizeof *p);
         if (!p)
@@ -35,8 +32,10 @@ static struct pl_metric_value *append(struct pl_metrics *m, const char *name)
     }
     p = &m->item[m->n];
     p->name = mem_strdup(name);
-    if (!p->name)
+    if (!p->name || !name_index_add(&m->names, p->name)) {
+        mem_free(p->name);
         return NULL;
+    }
     m->n++;
     return p;
 }
@@ -67,6 +66,7 @@ void pl_metrics_clear(struct pl_metrics *m)
     for (i = 0; i < m->n; i++)
         mem_free(m->item[i].name);
     mem_free(m->item);
+    name_index_free(&m->names);
     memset(m, 0, sizeof *m);
 }
 

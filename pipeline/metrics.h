@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "nn/base/err.h"
+#include "pipeline/name_index.h"
 
 struct pl_metric_value {
     char *name;
@@ -16,7 +17,8 @@ struct pl_metric_value {
 struct pl_metrics {
     struct pl_metric_value *item;
     size_t n, cap;
-    bool failed; /* out of memory: the list is incomplete */
+    struct name_index names; /* of item, at the same places */
+    bool failed;             /* out of memory: the list is incomplete */
 };
 
 /* The last value of a name counts; inf and nan are kept as NaN. */

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "pipeline/operator.h"
 
 /* In the order of enum nn_layer_type. */
-static const char *const layer_types[NN_LAYER_COUNT + 1] = {
+static const char *const layer_types[NN_LAYER_OWN + 1] = {
     [NN_LAYER_LINEAR] = "linear",
     [NN_LAYER_RELU] = "relu",
     [NN_LAYER_TANH] = "tanh",
@@ -19,6 +20,7 @@ static const char *const layer_types[NN_LAYER_COUNT + 1] = {
     [NN_LAYER_AVG_POOL2D] = "avg_pool2d",
     [NN_LAYER_BATCH_NORM] = "batch_norm",
     [NN_LAYER_LAYER_NORM] = "layer_norm",
+    [NN_LAYER_SQUEEZE] = "squeeze",
 };
 
 enum { MAX_WINDOW = 1 << 15 };
@@ -30,6 +32,7 @@ static const struct pl_field layer_fields[] = {
      .offset = AT(type),
      .flags = PL_F_REQUIRED,
      .choices = layer_types,
+     .own = AT(own_type),
      .help = "what the layer does",
      .example = "linear"},
     {.name = "name",
@@ -40,7 +43,7 @@ static const struct pl_field layer_fields[] = {
     {.name = "out",
      .type = PL_T_INT,
      .offset = AT(out),
-     .flags = PL_F_REQUIRED,
+     .flags = PL_F_REQUIRED | PL_F_OWN,
      .min = 1,
      .max = 1 << 24,
      .when = "linear conv2d",
@@ -207,16 +210,18 @@ int pl_model_layers(struct nn_layer_spec **out, size_t *n,
         return err_set(err, ERR_NOMEM, "out of memory for %zu layers",
                        m->layers.n);
     for (i = 0; i < m->layers.n; i++)
-        spec[i] = (struct nn_layer_spec){.type = (enum nn_layer_type)l[i].type,
-                                         .name = l[i].name,
-                                         .out = l[i].out,
-                                         .bias = l[i].bias,
-                                         .p = l[i].p,
-                                         .kernel = l[i].kernel,
-                                         .stride = l[i].stride,
-                                         .padding = l[i].padding,
-                                         .eps = l[i].eps,
-                                         .momentum = l[i].momentum};
+        spec[i] =
+            (struct nn_layer_spec){.type = (enum nn_layer_type)l[i].type,
+                                   .name = l[i].name,
+                                   .out = l[i].out,
+                                   .bias = l[i].bias,
+                                   .p = l[i].p,
+                                   .kernel = l[i].kernel,
+                                   .stride = l[i].stride,
+                                   .padding = l[i].padding,
+                                   .eps = l[i].eps,
+                                   .momentum = l[i].momentum,
+                                   .own = l[i].own ? &l[i].own->layer : NULL};
     *n = m->layers.n;
     return 0;
 }

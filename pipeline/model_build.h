@@ -11,11 +11,15 @@
 #include "pipeline/node.h"
 #include "pipeline/schema.h"
 
+struct pl_operator;
+
 /* One entry of `layers:`; type is an enum nn_layer_type. */
 struct pl_layer {
     int type;
+    const char *own_type;            /* NN_LAYER_OWN: the operator's name */
+    const struct pl_operator *own;   /* the operator, or NULL */
     const char *name;                /* "" : its index */
-    int64_t out;                     /* linear, conv2d */
+    int64_t out;                     /* linear, conv2d, own; 0: not given */
     bool bias;                       /* linear, conv2d */
     double p;                        /* dropout */
     int64_t kernel, stride, padding; /* conv2d, pools; stride 0: its default */

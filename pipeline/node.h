@@ -13,6 +13,7 @@ struct pl_file {
     const char *text;
     size_t len;
     const char *dir; /* where relative paths in it begin; NULL: the cwd */
+    char sha256[65]; /* of the file as it was read; "" for what is no file */
 };
 
 /* Where line number `line` (from 1) begins. A line ends with LF, CR or both. */

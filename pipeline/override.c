@@ -184,7 +184,8 @@ static struct pl_node *removal(struct override *o)
  * of `with` and the like may be new; the tables check them. */
 static bool must_exist(const struct override *o, size_t i)
 {
-    static const char *const named[] = {"datasets", "models", "stages"};
+    static const char *const named[] = {"datasets", "operators", "models",
+                                        "stages"};
     size_t k;
 
     if (!o->value)

@@ -52,8 +52,9 @@ void pl_job_free(struct pl_job *job); /* NULL is fine */
 
 /* The mistakes in the file as they are shown; colour: ANSI escapes. */
 void pl_job_mistakes(const struct pl_job *job, struct str *out, bool colour);
-/* The same as JSON objects, separated by commas: {"file": ..., "line": ...,
- * "column": ..., "length": ..., "message": ..., "help": [...]}. */
+/* The same, in the same order, as JSON objects, separated by commas: {"file":
+ * ..., "line": ..., "column": ..., "length": ..., "message": ..., "help":
+ * [...]}. */
 void pl_job_mistakes_json(const struct pl_job *job, struct str *out);
 /* A text as JSON, in quotes. */
 void pl_text_json(const char *text, struct str *out);
@@ -68,7 +69,7 @@ enum pl_action {
     PL_UP_TO_DATE,
     PL_RUN,
     PL_MAY_RUN, /* if a stage that it needs, and that runs first, changes */
-    PL_SKIP     /* a stage that it needs failed */
+    PL_SKIP     /* a stage that it needs failed, or is to fail */
 };
 
 /* What the folder of a stage holds. */
@@ -91,7 +92,10 @@ struct pl_step {
     const char *stage, *kind;
     enum pl_action action;
     enum pl_state state;
-    const char *reason; /* "with.epochs 5 -> 10"; "" when up to date */
+    /* "with.epochs 5 -> 10, and 1 more"; "" when up to date, or "failed as
+     * expected". */
+    const char *reason;
+    const char *changes; /* of several all in full, a line each; or "" */
     /* What the folder holds when the state is DONE or STALE. */
     const struct pl_artifact *artifact;
     size_t n_artifacts;

@@ -4,6 +4,7 @@
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
+#include "pipeline/expect_error.h"
 #include "pipeline/lock.h"
 #include "pipeline/stage.h"
 
@@ -83,8 +84,33 @@ static int add_needs(struct pl_decision *d, const struct pl_planner *p,
     return d->inputs.failed ? no_memory(stage_at(p, i), err) : 0;
 }
 
-/* The first need that failed, or NULL. */
-static const char *failed_need(const struct pl_planner *p, size_t i)
+enum pl_known_state pl_known_whole(const struct pl_record *r)
+{
+    return r->error && r->error[0] ? PL_KNOWN_ERROR : PL_KNOWN_WHOLE;
+}
+
+/* What a stage that is in that state leaves those that need it with; NULL: all
+ * that they want. */
+static const char *lack(enum pl_known_state state)
+{
+    switch (state) {
+    case PL_KNOWN_FAILED:
+        return "";
+    case PL_KNOWN_ERROR:
+        return ", which failed as expected";
+    case PL_KNOWN_TO_FAIL:
+        return ", which is to fail";
+    case PL_KNOWN_NOT:
+    case PL_KNOWN_WHOLE:
+    case PL_KNOWN_PENDING:
+        break;
+    }
+    return NULL;
+}
+
+/* The first need that left nothing, or NULL; *is says how that came. */
+static const char *failed_need(const struct pl_planner *p, size_t i,
+                               const char **is)
 {
     const struct pl_stage *s = stage_at(p, i);
     size_t k;
@@ -92,7 +118,8 @@ static const char *failed_need(const struct pl_planner *p, size_t i)
     for (k = 0; k < s->n_needs; k++) {
         size_t need = pl_job_index(p->job->config, s->needs[k]);
 
-        if (need < i && p->known[need].state == PL_KNOWN_FAILED)
+        *is = need < i ? lack(p->known[need].state) : NULL;
+        if (*is)
             return s->needs[k];
     }
     return NULL;
@@ -113,24 +140,51 @@ static void note_growth(struct pl_decision *d, const struct pl_stage *s,
     str_add(why, ": goes on from there");
 }
 
+/* Whether all that the stage left still stands. What it leaves outside of its
+ * folder it has left only if it ran to its end. */
+static bool intact(const struct pl_decision *d, const struct pl_stage *s,
+                   const char *dir, struct str *why)
+{
+    return pl_record_intact(&d->last, dir, why) &&
+           (d->last.error[0] || !s->kind->intact || s->kind->intact(dir, why));
+}
+
+/* More than one file that was changed, a line each. */
+static void note_faults(struct pl_decision *d, const char *dir,
+                        struct arena *arena)
+{
+    struct str lines = {0};
+
+    pl_record_faults(&d->last, dir, &lines);
+    if (lines.text && !lines.failed && strchr(lines.text, '\n'))
+        d->changes = arena_strdup(arena, lines.text);
+    str_free(&lines);
+}
+
 /* Compares a whole folder with what the config wants now. */
 static void judge_whole(struct pl_decision *d, const struct pl_stage *s,
                         const char *dir, struct str *why)
 {
     bool same = strcmp(d->last.fingerprint, d->fingerprint) == 0;
+    bool failed = d->last.error[0] != '\0';
 
     d->state = PL_STATE_STALE;
     d->action = PL_RUN;
     if (!same) {
         pl_inputs_reason(why, &d->last.inputs, &d->inputs);
-        note_growth(d, s, &d->last, why);
-    } else if (d->last.changed)
+        d->changes = pl_inputs_changes(&d->last.inputs, &d->inputs);
+        if (!failed)
+            note_growth(d, s, &d->last, why);
+    } else if (failed && !pl_error_expected(s, d->last.error))
+        str_add(why, "it failed, and that is not expected any more");
+    else if (d->last.changed)
         str_addf(why, "while it ran, %s", d->last.changed);
-    else if (pl_record_intact(&d->last, dir, why) &&
-             (!s->kind->intact || s->kind->intact(dir, why))) {
+    else if (intact(d, s, dir, why)) {
         d->state = PL_STATE_DONE;
         d->action = PL_UP_TO_DATE;
-    }
+        str_add(why, failed ? "failed as expected" : "");
+    } else
+        note_faults(d, dir, d->inputs.arena);
     if (d->action == PL_RUN && why->len == 0)
         str_add(why, "its record was changed");
 }
@@ -146,6 +200,7 @@ static void judge_unfinished(struct pl_decision *d, const struct pl_stage *s,
     d->action = PL_RUN;
     if (strcmp(begun->fingerprint, d->fingerprint) != 0) {
         pl_inputs_reason(why, &begun->inputs, &d->inputs);
+        d->changes = pl_inputs_changes(&begun->inputs, &d->inputs);
         note_growth(d, s, begun, why);
         return;
     }
@@ -199,21 +254,23 @@ static int decide_in(struct pl_decision *d, const struct pl_planner *p,
     if (rc != 0)
         return rc;
     str_add(&why, "");
+    d->changes = "";
     judge(d, p, i, dir, &why);
     if (d->action == PL_UP_TO_DATE && pending) {
         d->action = PL_MAY_RUN;
+        str_clear(&why);
         str_addf(&why, "%s runs first", pending);
     }
     if (!why.failed)
         d->reason = arena_strdup(p->arena, why.text);
     str_free(&why);
-    return d->reason ? 0 : no_memory(s, err);
+    return d->reason && d->changes ? 0 : no_memory(s, err);
 }
 
 int pl_decide(struct pl_decision *d, const struct pl_planner *p, size_t i,
               struct err *err)
 {
-    const char *failed = failed_need(p, i);
+    const char *is, *failed = failed_need(p, i, &is);
     char *dir;
     int rc;
 
@@ -221,7 +278,8 @@ int pl_decide(struct pl_decision *d, const struct pl_planner *p, size_t i,
     d->inputs.arena = p->arena;
     if (failed) {
         d->action = PL_SKIP;
-        d->reason = arena_printf(p->arena, "needs %s", failed);
+        d->reason = arena_printf(p->arena, "needs %s%s", failed, is);
+        d->changes = "";
         return d->reason ? 0 : no_memory(stage_at(p, i), err);
     }
     dir = pl_job_stage_dir(p->job, stage_at(p, i));
@@ -258,9 +316,12 @@ static int plan_step(struct pl_plan *plan, const struct pl_planner *p, size_t i,
 
     if (rc != 0)
         return rc;
-    p->known[i].state = PL_KNOWN_PENDING;
+    p->known[i].state =
+        pl_expected_error(stage_at(p, i)) ? PL_KNOWN_TO_FAIL : PL_KNOWN_PENDING;
+    if (d.action == PL_SKIP)
+        p->known[i].state = PL_KNOWN_FAILED;
     if (d.action == PL_UP_TO_DATE) {
-        p->known[i].state = PL_KNOWN_WHOLE;
+        p->known[i].state = pl_known_whole(&d.last);
         rc = pl_record_outputs_hash(p->known[i].outputs, &d.last, err);
     }
     step->stage = arena_strdup(p->arena, stage_at(p, i)->id);
@@ -268,6 +329,7 @@ static int plan_step(struct pl_plan *plan, const struct pl_planner *p, size_t i,
     step->action = d.action;
     step->state = d.state;
     step->reason = d.reason;
+    step->changes = d.changes;
     if (d.state == PL_STATE_DONE || d.state == PL_STATE_STALE) {
         if (!list_artifacts(step, &d.last, p->arena) && rc == 0)
             rc = no_memory(stage_at(p, i), err);
@@ -316,6 +378,7 @@ size_t pl_plan_work(const struct pl_plan *plan)
     size_t i, n = 0;
 
     for (i = 0; i < plan->n; i++)
-        n += plan->step[i].action != PL_UP_TO_DATE;
+        n += plan->step[i].action == PL_RUN ||
+             plan->step[i].action == PL_MAY_RUN;
     return n;
 }

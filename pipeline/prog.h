@@ -4,10 +4,11 @@
  *   name = expr        name += expr (-= *= /=: in place)        expr
  *   no_grad: ...       raises("part of the message"): statement
  *
- * A statement takes one line; inside of parentheses a line may end anywhere.
- * The block of no_grad is indented, as in Python, or stands on its line. `#`
- * begins a comment. Operators bind as in Python: ** over unary - over * / @
- * over + and -. */
+ * Statements stand on lines of their own or have `;` between them; inside of
+ * parentheses a line may end anywhere. The block of no_grad is indented, as in
+ * Python, or is the rest of its line; so is what raises speaks of: the first
+ * error ends it. `#` begins a comment. Operators bind as in Python: ** over
+ * unary - over * / @ over + and -. */
 #ifndef PIPELINE_PROG_H
 #define PIPELINE_PROG_H
 
@@ -61,7 +62,7 @@ enum prog_stmt_kind {
     PROG_INPLACE, /* name op= expr */
     PROG_EXPR,    /* expr */
     PROG_NO_GRAD, /* body */
-    PROG_RAISES   /* body, one statement, must fail with text */
+    PROG_RAISES   /* body must fail with text */
 };
 
 struct prog_stmt {

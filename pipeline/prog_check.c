@@ -2,13 +2,12 @@
 
 #include <string.h>
 
-#include "nn/base/mem.h"
+#include "pipeline/name_index.h"
 
 struct checker {
     const struct prog_program *p;
     struct pl_diag *d;
-    const char **name; /* of the values that there are by now */
-    size_t n, cap;
+    struct name_index names; /* of the values that there are by now */
     size_t statements;
 };
 
@@ -16,33 +15,9 @@ static void check_expr(struct checker *c, const struct prog_expr *e);
 
 static void add_name(struct checker *c, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < c->n; i++)
-        if (strcmp(c->name[i], name) == 0)
-            return;
-    if (c->n == c->cap) {
-        size_t cap = c->cap ? c->cap * 2 : 64;
-        const char **p = mem_grow(c->name, cap, sizeof *p);
-
-        if (!p) {
-            c->d->nomem = true;
-            return;
-        }
-        c->name = p;
-        c->cap = cap;
-    }
-    c->name[c->n++] = name;
-}
-
-static bool has_name(const struct checker *c, const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < c->n; i++)
-        if (strcmp(c->name[i], name) == 0)
-            return true;
-    return false;
+    if (name_index_find(&c->names, name) == NAME_NONE &&
+        !name_index_add(&c->names, name))
+        c->d->nomem = true;
 }
 
 static struct pl_loc loc(const struct checker *c, struct prog_pos pos)
@@ -52,14 +27,14 @@ static struct pl_loc loc(const struct checker *c, struct prog_pos pos)
 
 static void check_name(struct checker *c, const char *name, struct prog_pos pos)
 {
-    if (has_name(c, name))
+    if (name_index_find(&c->names, name) != NAME_NONE)
         return;
     pl_diag_error(c->d, loc(c, pos), "there is no value '%s'", name);
     if (prog_fn_find(name))
         pl_diag_help(c->d, "a function is called: %s",
                      prog_fn_find(name)->help);
-    else if (c->n)
-        pl_diag_suggest(c->d, name, c->name, c->n);
+    else if (c->names.n)
+        pl_diag_suggest(c->d, name, c->names.name, c->names.n);
 }
 
 static const struct prog_fn *check_fn(struct checker *c,
@@ -199,7 +174,7 @@ static void check_stmt(struct checker *c, const struct prog_stmt *s)
 static void check_block(struct checker *c, const struct prog_stmt *s)
 {
     for (; s && !c->d->nomem; s = s->next) {
-        size_t n = c->n;
+        size_t n = c->names.n;
 
         if (++c->statements == PROG_MAX_STMTS + 1)
             pl_diag_error(c->d, loc(c, s->pos),
@@ -213,11 +188,13 @@ static void check_block(struct checker *c, const struct prog_stmt *s)
         }
         check_block(c, s->body);
         if (s->kind == PROG_RAISES)
-            c->n = n; /* it fails: what it would set is not there */
+            name_index_cut(&c->names,
+                           n); /* it fails: what it would set is not there */
     }
 }
 
-void prog_check(const struct prog_program *p, struct pl_diag *d)
+void prog_names(const struct prog_program *p, struct name_index *out,
+                struct pl_diag *d)
 {
     struct checker c = {.p = p, .d = d};
     size_t i;
@@ -225,7 +202,15 @@ void prog_check(const struct prog_program *p, struct pl_diag *d)
     for (i = 0; i < p->n_tensors; i++)
         add_name(&c, p->tensors[i].name);
     check_block(&c, p->stmts);
-    mem_free(c.name);
+    *out = c.names;
+}
+
+void prog_check(const struct prog_program *p, struct pl_diag *d)
+{
+    struct name_index names;
+
+    prog_names(p, &names, d);
+    name_index_free(&names);
 }
 
 bool prog_read(struct prog_program *out, const struct pl_node *tensors,

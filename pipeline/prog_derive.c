@@ -1,5 +1,6 @@
 #include "pipeline/prog_derive.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -153,9 +154,14 @@ const char *prog_derive_word(size_t i, const char **name)
         {"onehot(", "onehot(t): 1 in the column of the class, else 0"},
         {"pad(", "pad(...): 0 around the slice"},
         {"part(", "part(g, i): the rows or columns that came from operand i"},
+        {"conv2d_input(", "conv2d_input(g, W): each number of g times the "
+                          "kernel, added where its window lay"},
+        {"conv2d_weight(", "conv2d_weight(g, x): x times g, summed over "
+                           "samples and windows"},
         {"unpool(", "unpool(g): each number in every place of its window"},
         {"xhat(", "xhat(x), r(x): x less its mean, times r(x) = 1 / sqrt(var "
-                  "+ eps)"},
+                  "+ eps); mean and var of a channel (batch_norm) or a row "
+                  "(layer_norm)"},
         {"scatter(", "scatter(g, i): added to the rows that were looked up"},
         {"\u2299", "\u2299: element by element"},
         {"\u1d40", "\u1d40: transposed; a vector is a column"},
@@ -183,7 +189,7 @@ static void add_number(struct str *out, double v, int digits)
 {
     char buf[40];
 
-    if (digits >= 17) {
+    if (digits >= 17 || !isfinite(v)) {
         str_add_double(out, v);
         return;
     }

@@ -24,8 +24,8 @@ int prog_derive(struct prog_derivation *out, const struct prog_run *r,
                 const struct prog_backward *b, struct arena *arena,
                 struct err *err);
 
-/* What a word of the rules means that is no function of programs ("step(x): 1
- * where x > 0, else 0"); i from 0; NULL: no more. */
+/* What a word of the rules means that is no operator ("step(x): 1 where x > 0,
+ * else 0"); i from 0; NULL: no more. */
 const char *prog_derive_word(size_t i, const char **name);
 
 /* Appends "z = W @ x + b", or the formula alone; a given value's name. */

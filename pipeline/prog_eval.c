@@ -232,6 +232,10 @@ static int exponent(struct prog_run *r, struct prog_value *v, double *out,
         return err_set(err, ERR_SHAPE,
                        "the exponent of ** must be one number that requires no "
                        "gradient");
+    if (r->borrowed)
+        return err_set(err, ERR_SHAPE,
+                       "the exponent of ** in an operator must be written as a "
+                       "number");
     n = prog_numbers(v->t, r->arena, err);
     if (!n)
         return ERR_NOMEM;

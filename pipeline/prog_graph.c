@@ -9,7 +9,7 @@
 
 enum { SHOWN = 6, DIGITS = 5 };
 static const double line = 17, pad = 9, between = 46, margin = 24;
-static const double least = 96, most = 300;
+static const double least = 96, most = 340;
 
 /* What stands in a box. */
 struct box {

@@ -205,8 +205,8 @@ static void bad_character(struct prog_lexer *l)
 static void lex_sign(struct prog_lexer *l)
 {
     static const char *const signs[] = {
-        "**", "+=", "-=", "*=", "/=", "+", "-", "*", "/",
-        "@",  "(",  ")",  "[",  "]",  ",", ".", ":", "=",
+        "**", "+=", "-=", "*=", "/=", "+", "-", "*", "/", "@",
+        "(",  ")",  "[",  "]",  ",",  ".", ":", "=", ";",
     };
     size_t i, n;
 

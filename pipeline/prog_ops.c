@@ -29,9 +29,8 @@ static int run_op(struct prog_run *r, struct prog_call *c,
     return nn_tape_apply(r->tape, c->fn->op, in, c->n_in, attrs, &c->out, err);
 }
 
-/* A whole number among the parameters. */
-static int whole(const struct prog_call *c, int i, int64_t *out,
-                 struct err *err)
+int prog_call_whole(const struct prog_call *c, int i, int64_t *out,
+                    struct err *err)
 {
     double v = c->param[i];
 
@@ -42,13 +41,12 @@ static int whole(const struct prog_call *c, int i, int64_t *out,
     return 0;
 }
 
-/* An axis, counted from behind where it is below 0. */
-static int axis_of(const struct prog_call *c, int i, int ndim, int *out,
+int prog_call_axis(const struct prog_call *c, int i, int ndim, int *out,
                    struct err *err)
 {
     int64_t v;
 
-    if (whole(c, i, &v, err) != 0)
+    if (prog_call_whole(c, i, &v, err) != 0)
         return ERR_SHAPE;
     if (v < -ndim || v >= ndim)
         return err_set(err, ERR_SHAPE,
@@ -84,7 +82,7 @@ PROG_APPLY(reduce)
     int rc = 0, i;
 
     if (c->given[0])
-        rc = axis_of(c, 0, x->shape.ndim, &attrs.reduce.axis, err);
+        rc = prog_call_axis(c, 0, x->shape.ndim, &attrs.reduce.axis, err);
     if (rc == 0 && n == 0 && c->fn->op != NN_OP_SUM)
         rc = err_set(err, ERR_SHAPE, "%s of an empty tensor", c->fn->name);
     if (rc == 0)
@@ -107,7 +105,7 @@ PROG_APPLY(reduce)
 PROG_APPLY(rows)
 {
     int ndim = c->in[0]->t->shape.ndim, axis = ndim - 1;
-    int rc = c->given[0] ? axis_of(c, 0, ndim, &axis, err) : 0;
+    int rc = c->given[0] ? prog_call_axis(c, 0, ndim, &axis, err) : 0;
 
     if (rc == 0 && axis != ndim - 1)
         rc = err_set(err, ERR_SHAPE, "%s works over the last dimension alone",
@@ -124,22 +122,29 @@ PROG_APPLY(dropout)
         return err_set(err, ERR_SHAPE,
                        "dropout takes p from 0 to below 1, not %g",
                        attrs.dropout.p);
-    if (c->given[1] && whole(c, 1, &seed, err) != 0)
+    if (c->given[1] && prog_call_whole(c, 1, &seed, err) != 0)
         return ERR_SHAPE;
     attrs.dropout.seed = (uint64_t)seed;
     return run_op(r, c, &attrs, err);
 }
 
-/* The class numbers of a float tensor as the integers that the operator
- * wants. */
-static int as_index(struct prog_run *r, const struct nn_tensor *t,
-                    struct nn_tensor **out, struct err *err)
+int prog_as_index(struct prog_run *r, struct nn_tensor *t,
+                  struct nn_tensor **out, struct err *err)
 {
     int64_t n = nn_tensor_numel(t), i;
-    double *v = prog_numbers(t, r->arena, err);
-    int32_t *k = arena_array(r->arena, (size_t)n + 1, sizeof *k);
+    double *v;
+    int32_t *k;
     int rc;
 
+    *out = t;
+    if (t->dtype == NN_I32)
+        return 0;
+    if (r->borrowed)
+        return err_set(err, ERR_SHAPE,
+                       "class and row numbers of an operator must be its "
+                       "target t");
+    v = prog_numbers(t, r->arena, err);
+    k = arena_array(r->arena, (size_t)n + 1, sizeof *k);
     if (!v || !k)
         return err_set(err, ERR_NOMEM, "out of memory for a program");
     for (i = 0; i < n; i++) {
@@ -153,8 +158,8 @@ static int as_index(struct prog_run *r, const struct nn_tensor *t,
     return rc != 0 ? rc : nn_tensor_set(*out, k, err);
 }
 
-/* cross_entropy, bce_with_logits, mse: the mean over samples or elements, or
- * the sum. */
+/* cross_entropy, bce_with_logits, mse: the mean over samples or elements;
+ * with per_sample each one's loss, of which no gradient is taken. */
 PROG_APPLY(loss)
 {
     union nn_attrs attrs = {.loss = {.scale = 1.0, .pos_weight = 1.0}};
@@ -165,7 +170,7 @@ PROG_APPLY(loss)
     if (c->fn->flags & PROG_FN_INDEX) {
         n = x->shape.ndim > 0 ? x->shape.dim[0] : 1;
         if (rc == 0)
-            rc = as_index(r, in[1], &in[1], err);
+            rc = prog_as_index(r, in[1], &in[1], err);
     }
     if (c->given[0])
         attrs.loss.label_smoothing = attrs.loss.pos_weight = c->param[0];
@@ -173,6 +178,12 @@ PROG_APPLY(loss)
         attrs.loss.pos_weight = 1.0;
     else
         attrs.loss.label_smoothing = 0.0;
+    attrs.loss.per_sample = c->given[1] && c->param[1] != 0;
+    if (rc == 0 && attrs.loss.per_sample && x->shape.ndim != 1)
+        rc = err_set(err, ERR_SHAPE,
+                     "per_sample takes logits of shape (B), not of %d "
+                     "dimensions",
+                     x->shape.ndim);
     if (rc == 0 && n == 0)
         rc = err_set(err, ERR_SHAPE, "%s of an empty tensor", c->fn->name);
     if (rc != 0)
@@ -191,7 +202,7 @@ PROG_APPLY(reshape)
     int i, open = -1;
 
     for (i = 0; i < c->n_param; i++) {
-        if (whole(c, i, &s.dim[i], err) != 0)
+        if (prog_call_whole(c, i, &s.dim[i], err) != 0)
             return ERR_SHAPE;
         if (s.dim[i] == -1 && open < 0)
             open = i;
@@ -218,7 +229,7 @@ PROG_APPLY(squeeze)
     int axis = -1, rc = 0, i;
 
     if (c->given[0])
-        rc = axis_of(c, 0, x->shape.ndim, &axis, err);
+        rc = prog_call_axis(c, 0, x->shape.ndim, &axis, err);
     for (i = 0; i < x->shape.ndim; i++)
         if (x->shape.dim[i] != 1 || (c->given[0] && i != axis))
             s.dim[s.ndim++] = x->shape.dim[i];
@@ -234,7 +245,7 @@ PROG_APPLY(unsqueeze)
     if (s.ndim > NN_MAX_DIMS)
         return err_set(err, ERR_SHAPE, "a tensor has at most %d dimensions",
                        NN_MAX_DIMS);
-    if (axis_of(c, 0, s.ndim, &axis, err) != 0)
+    if (prog_call_axis(c, 0, s.ndim, &axis, err) != 0)
         return ERR_SHAPE;
     for (i = 0; i < s.ndim; i++)
         s.dim[i] = i == axis ? 1 : x->shape.dim[i - (i > axis)];
@@ -258,9 +269,9 @@ PROG_APPLY(transpose)
                        "dimensions",
                        ndim);
     if (c->given[0]) {
-        rc = axis_of(c, 0, ndim, &attrs.transpose.a, err);
+        rc = prog_call_axis(c, 0, ndim, &attrs.transpose.a, err);
         if (rc == 0)
-            rc = axis_of(c, 1, ndim, &attrs.transpose.b, err);
+            rc = prog_call_axis(c, 1, ndim, &attrs.transpose.b, err);
     }
     return rc != 0 ? rc : run_op(r, c, &attrs, err);
 }
@@ -278,11 +289,12 @@ PROG_APPLY(slice)
         return err_set(err, ERR_SHAPE,
                        "a tensor without dimensions has no "
                        "parts");
-    if (c->given[2] && axis_of(c, 2, s->ndim, &attrs.slice.axis, err) != 0)
+    if (c->given[2] &&
+        prog_call_axis(c, 2, s->ndim, &attrs.slice.axis, err) != 0)
         return ERR_SHAPE;
     n = s->dim[attrs.slice.axis];
     for (i = 0; i < 2; i++) {
-        if (c->given[i] && whole(c, i, &at[i], err) != 0)
+        if (c->given[i] && prog_call_whole(c, i, &at[i], err) != 0)
             return ERR_SHAPE;
         at[i] += at[i] < 0 ? n : 0;
         at[i] = at[i] < 0 ? 0 : at[i] > n ? n : at[i];
@@ -296,8 +308,8 @@ PROG_APPLY(cat)
 {
     union nn_attrs attrs = {.cat = {0}};
 
-    if (c->given[0] &&
-        axis_of(c, 0, c->in[0]->t->shape.ndim, &attrs.cat.axis, err) != 0)
+    if (c->given[0] && prog_call_axis(c, 0, c->in[0]->t->shape.ndim,
+                                      &attrs.cat.axis, err) != 0)
         return ERR_SHAPE;
     return run_op(r, c, &attrs, err);
 }
@@ -315,35 +327,10 @@ PROG_APPLY(embedding)
     int rc = operands(r, c, in, err);
 
     if (rc == 0)
-        rc = as_index(r, in[1], &in[1], err);
+        rc = prog_as_index(r, in[1], &in[1], err);
     if (rc != 0)
         return rc;
     return nn_tape_apply(r->tape, c->fn->op, in, 2, NULL, &c->out, err);
-}
-
-/* The stride is the kernel's size unless it is said. */
-PROG_APPLY(pool2d)
-{
-    union nn_attrs attrs = {.pool = {0, 0, 0}};
-
-    if (whole(c, 0, &attrs.pool.kernel, err) != 0 ||
-        (c->given[1] && whole(c, 1, &attrs.pool.stride, err) != 0) ||
-        (c->given[2] && whole(c, 2, &attrs.pool.padding, err) != 0))
-        return ERR_SHAPE;
-    if (!c->given[1])
-        attrs.pool.stride = attrs.pool.kernel;
-    c->attr = c->param[0];
-    c->attr_name = "k";
-    return run_op(r, c, &attrs, err);
-}
-
-PROG_APPLY(layer_norm)
-{
-    union nn_attrs attrs = {.norm = {.eps = 1e-5}};
-
-    if (c->given[0])
-        attrs.norm.eps = c->param[0];
-    return run_op(r, c, &attrs, err);
 }
 
 /* A vector is a row on the left and a column on the right, and that dimension

@@ -4,7 +4,8 @@
 #include "pipeline/prog.h"
 #include "pipeline/prog_parser.h"
 
-static struct prog_stmt *parse_stmt(struct prog_parser *p, bool simple);
+static struct prog_stmt *parse_stmt(struct prog_parser *p);
+static struct prog_stmt *parse_line(struct prog_parser *p);
 
 static struct prog_stmt *new_stmt(struct prog_parser *p,
                                   enum prog_stmt_kind kind)
@@ -33,15 +34,13 @@ static struct prog_stmt *parse_block(struct prog_parser *p)
                            "this line is indented, and no "
                            "block begins above it");
         if (!p->l.failed)
-            s = parse_stmt(p, false);
+            s = parse_stmt(p);
         if (p->l.failed) {
             prog_lex_skip_line(&p->l);
             continue;
         }
-        if (s) {
-            *next = s;
-            next = &s->next;
-        }
+        for (*next = s; *next; next = &(*next)->next)
+            continue;
     }
     return first;
 }
@@ -56,7 +55,7 @@ static void parse_no_grad(struct prog_parser *p, struct prog_stmt *s)
     if (p->l.failed)
         return;
     if (p->l.kind != TOK_NEWLINE) {
-        s->body = parse_stmt(p, true);
+        s->body = parse_line(p);
         return;
     }
     prog_lex_next(&p->l);
@@ -84,7 +83,7 @@ static void parse_raises(struct prog_parser *p, struct prog_stmt *s)
     if (!p->l.failed)
         prog_need_sign(p, ":", "':'");
     if (!p->l.failed)
-        s->body = parse_stmt(p, true);
+        s->body = parse_line(p);
 }
 
 static void parse_target(struct prog_parser *p, struct prog_stmt *s)
@@ -114,36 +113,60 @@ static void parse_target(struct prog_parser *p, struct prog_stmt *s)
     s->expr = prog_parse_sum(p);
 }
 
-static void end_line(struct prog_parser *p)
+/* Ends a statement; true if another one follows on its line. */
+static bool end_stmt(struct prog_parser *p)
 {
     if (p->l.failed)
-        return;
+        return false;
+    if (prog_take_sign(p, ";") && p->l.kind != TOK_NEWLINE)
+        return !p->l.failed;
     if (p->l.kind == TOK_NEWLINE)
         prog_lex_next(&p->l);
-    else
+    else if (!p->l.failed)
         prog_wanted(p, "an operator or the end of the line");
+    return false;
 }
 
-/* simple: behind a ':' on the same line, where no block may begin. */
-static struct prog_stmt *parse_stmt(struct prog_parser *p, bool simple)
+static bool at_word(const struct prog_parser *p, const char *word)
 {
-    struct prog_stmt *s = new_stmt(p, PROG_EXPR);
-    bool name = p->l.kind == TOK_NAME;
+    return p->l.kind == TOK_NAME && strcmp(p->l.text, word) == 0;
+}
 
-    if (!s)
-        return NULL;
-    if (name && !simple && strcmp(p->l.text, "no_grad") == 0) {
-        s->kind = PROG_NO_GRAD;
+/* Statements up to the end of the line, with ';' between; none that takes
+ * others with it, as in Python. */
+static struct prog_stmt *parse_line(struct prog_parser *p)
+{
+    struct prog_stmt *first = NULL, **next = &first;
+    bool more = true;
+
+    while (more) {
+        if (at_word(p, "no_grad") || at_word(p, "raises")) {
+            prog_lex_error(&p->l, p->l.pos, "'%s' begins a line", p->l.text);
+            return NULL;
+        }
+        *next = new_stmt(p, PROG_EXPR);
+        if (!*next)
+            return NULL;
+        parse_target(p, *next);
+        next = &(*next)->next;
+        more = end_stmt(p);
+    }
+    return first;
+}
+
+/* The statements of a line, or one with its block. */
+static struct prog_stmt *parse_stmt(struct prog_parser *p)
+{
+    bool no_grad = at_word(p, "no_grad");
+    struct prog_stmt *s;
+
+    if (!no_grad && !at_word(p, "raises"))
+        return parse_line(p);
+    s = new_stmt(p, no_grad ? PROG_NO_GRAD : PROG_RAISES);
+    if (s && no_grad)
         parse_no_grad(p, s);
-        return s;
-    }
-    if (name && !simple && strcmp(p->l.text, "raises") == 0) {
-        s->kind = PROG_RAISES;
+    else if (s)
         parse_raises(p, s);
-        return s;
-    }
-    parse_target(p, s);
-    end_line(p);
     return s;
 }
 

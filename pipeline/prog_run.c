@@ -33,15 +33,28 @@ int prog_run_begin(struct prog_run *r, struct nn_backend *be,
     return nn_tape_new(&r->tape, be, err);
 }
 
+void prog_run_borrow(struct prog_run *r, struct nn_tape *tape,
+                     const struct prog_source *source, struct arena *arena)
+{
+    memset(r, 0, sizeof *r);
+    r->be = tape->be;
+    r->tape = tape;
+    r->borrowed = true;
+    r->source = source;
+    r->arena = arena;
+}
+
 void prog_run_end(struct prog_run *r)
 {
     size_t i;
 
-    nn_tape_free(r->tape);
+    if (!r->borrowed)
+        nn_tape_free(r->tape);
     for (i = 0; i < r->n_own; i++)
         nn_tensor_free(r->own[i]);
     mem_free(r->own);
     mem_free(r->var);
+    name_index_free(&r->names);
     mem_free(r->value);
     mem_free(r->backward);
     memset(r, 0, sizeof *r);
@@ -94,12 +107,9 @@ int prog_new_backward(struct prog_run *r, struct prog_backward **out,
 
 static struct prog_var *find_var(const struct prog_run *r, const char *name)
 {
-    size_t i;
+    size_t i = name_index_find(&r->names, name);
 
-    for (i = 0; i < r->n_var; i++)
-        if (strcmp(r->var[i].name, name) == 0)
-            return &r->var[i];
-    return NULL;
+    return i == NAME_NONE ? NULL : &r->var[i];
 }
 
 struct prog_value *prog_run_get(const struct prog_run *r, const char *name)
@@ -128,6 +138,8 @@ int prog_set_var(struct prog_run *r, const char *name, struct prog_value *v,
     if (!var) {
         int rc = reserve(&r->var, r->n_var, &r->cap_var, sizeof *r->var, err);
 
+        if (rc == 0 && !name_index_add(&r->names, name))
+            rc = err_set(err, ERR_NOMEM, "out of memory for a program");
         if (rc != 0)
             return rc;
         var = &r->var[r->n_var++];
@@ -204,6 +216,18 @@ int prog_run_give(struct prog_run *r, const struct prog_tensor *t,
             rc = prog_own(r, v->t->grad, err);
     }
     return rc != 0 ? rc : prog_set_var(r, t->name, v, err);
+}
+
+int prog_run_bind(struct prog_run *r, const char *name, struct nn_tensor *t,
+                  struct err *err)
+{
+    struct prog_value *v = prog_new_value(r, PROG_V_TENSOR, NULL, err);
+
+    if (!v)
+        return ERR_NOMEM;
+    v->given = true;
+    v->t = t;
+    return prog_set_var(r, name, v, err);
 }
 
 /* ---- statements ---- */

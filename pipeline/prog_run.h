@@ -8,6 +8,7 @@
 
 #include "nn/base/str.h"
 #include "nn/tape.h"
+#include "pipeline/name_index.h"
 #include "pipeline/prog.h"
 #include "pipeline/prog_fn.h"
 
@@ -80,6 +81,7 @@ struct prog_run {
     const struct prog_source *source;
     struct prog_var *var;
     size_t n_var, cap_var;
+    struct name_index names;   /* of var, at the same places */
     struct prog_value **value; /* in the order in which they were made */
     size_t n_value, cap_value;
     struct prog_backward *backward;
@@ -89,6 +91,8 @@ struct prog_run {
     int64_t elements; /* so far */
     struct prog_frozen *frozen;
     size_t at_frozen;
+    bool borrowed;         /* the tape is the caller's, and may run again: what
+                              a tensor holds now is not to be looked at */
     bool replay;           /* takes from frozen, and does no backward */
     const char *moved;     /* the tensor that a second run has moved, or NULL */
     int64_t moved_at;      /* which element */
@@ -111,8 +115,15 @@ struct prog_tensor {
 int prog_run_begin(struct prog_run *r, struct nn_backend *be,
                    const struct prog_source *source, struct arena *arena,
                    struct err *err);
-/* Ends the tape and every tensor; the arena is the caller's. */
+/* The same on a tape that is the caller's and outlives the run. */
+void prog_run_borrow(struct prog_run *r, struct nn_tape *tape,
+                     const struct prog_source *source, struct arena *arena);
+/* Ends the tape, unless it is borrowed, and every tensor; the arena is the
+ * caller's. */
 void prog_run_end(struct prog_run *r);
+/* Gives the program a tensor that there is already: it is borrowed. */
+int prog_run_bind(struct prog_run *r, const char *name, struct nn_tensor *t,
+                  struct err *err);
 int prog_run_give(struct prog_run *r, const struct prog_tensor *t,
                   struct err *err);
 /* Runs statements. On an error r->where is its place, and err->at too. */

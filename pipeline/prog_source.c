@@ -14,11 +14,9 @@ static size_t line_len(const char *p)
  * behind `col` blanks. */
 static bool stands_at(const struct prog_source *s, int line, int col)
 {
-    const char *p = s->text;
-    int i;
+    const char *p = s->text, *f = pl_file_line(s->loc.file, line);
 
-    for (i = line; *p; i++) {
-        const char *f = pl_file_line(s->loc.file, i);
+    while (*p) {
         size_t n = line_len(p), have = line_len(f);
 
         if (n > 0 && (have < n + (size_t)col || have != n + (size_t)col ||
@@ -26,6 +24,8 @@ static bool stands_at(const struct prog_source *s, int line, int col)
             return false;
         p += n;
         p += *p != '\0';
+        f += have;
+        f += f[0] == '\r' && f[1] == '\n' ? 2 : f[0] != '\0';
     }
     return true;
 }

@@ -25,22 +25,21 @@ static bool read_number(struct reader *r, const struct pl_node *node,
         const char *word;
         double value;
     } words[] = {
-        {".inf", INFINITY},
-        {"-.inf", -INFINITY},
-        {"+.inf", INFINITY},
-        {".nan", NAN},
+        {"inf", INFINITY},  {"+inf", INFINITY},  {"-inf", -INFINITY},
+        {".inf", INFINITY}, {"+.inf", INFINITY}, {"-.inf", -INFINITY},
+        {"nan", NAN},       {".nan", NAN},
     };
+    bool plain = node->kind == PL_SCALAR && !node->quoted;
     char buf[80];
     size_t i;
 
-    for (i = 0; node->kind == PL_SCALAR && i < 4; i++) {
+    for (i = 0; plain && i < sizeof words / sizeof *words; i++) {
         if (strcmp(node->text, words[i].word) == 0) {
             *out = words[i].value;
             return true;
         }
     }
-    if (node->kind == PL_SCALAR && !node->quoted &&
-        scalar_double(node->text, out) == SCALAR_OK)
+    if (plain && scalar_double(node->text, out) == SCALAR_OK)
         return true;
     pl_diag_error(r->d, node->loc, "a tensor holds numbers, not %s",
                   pl_node_words(node, buf));
@@ -171,13 +170,60 @@ static bool fill_random(struct reader *r, bool normal, uint64_t seed)
     return true;
 }
 
+/* ---- evenly spaced numbers ---- */
+
+static bool read_end(struct reader *r, const struct pl_node *node, double *out)
+{
+    if (!read_number(r, node, out))
+        return false;
+    if (isfinite(*out))
+        return true;
+    pl_diag_error(r->d, node->loc,
+                  "linspace goes between finite numbers, not %s", node->text);
+    return false;
+}
+
+/* [first, last, count]: from both ends, which are exact. */
+static bool read_linspace(struct reader *r, const struct pl_node *node)
+{
+    double end[2], step;
+    int64_t n, i;
+    char buf[80];
+
+    if (node->kind != PL_SEQ || node->n != 3) {
+        pl_diag_error(r->d, node->loc,
+                      "linspace takes [first, last, count], not %s",
+                      node->kind == PL_SEQ ? "another number of entries"
+                                           : pl_node_words(node, buf));
+        return false;
+    }
+    if (!read_end(r, node->items[0], &end[0]) ||
+        !read_end(r, node->items[1], &end[1]))
+        return false;
+    if (node->items[2]->kind != PL_SCALAR ||
+        scalar_int(node->items[2]->text, &n) != SCALAR_OK || n < 1) {
+        pl_diag_error(r->d, node->items[2]->loc,
+                      "linspace takes a count of 1 or more, not %s",
+                      pl_node_words(node->items[2], buf));
+        return false;
+    }
+    r->t->shape = nn_shape1(n);
+    if (!make_room(r, node->items[2]->loc))
+        return false;
+    step = n > 1 ? end[1] / (double)(n - 1) - end[0] / (double)(n - 1) : 0;
+    for (i = 0; i < n; i++)
+        r->t->data[i] = i < (n + 1) / 2 ? end[0] + (double)i * step
+                                        : end[1] - (double)(n - 1 - i) * step;
+    return true;
+}
+
 /* ---- one tensor ---- */
 
 static const char *const keys[] = {
-    "value",   "zeros",         "ones",  "randn",
-    "uniform", "requires_grad", "dtype", "seed",
+    "value",    "zeros",         "ones",  "randn", "uniform",
+    "linspace", "requires_grad", "dtype", "seed",
 };
-enum { N_KEYS = 8, N_SOURCES = 5 };
+enum { N_KEYS = 9, N_SOURCES = 6 };
 
 static bool check_keys(struct reader *r, const struct pl_node *map)
 {
@@ -199,8 +245,8 @@ static bool check_keys(struct reader *r, const struct pl_node *map)
     }
     if (ok && sources != 1) {
         pl_diag_error(r->d, map->loc,
-                      "a tensor has one of value, zeros, ones, randn and "
-                      "uniform, not %s",
+                      "a tensor has one of value, zeros, ones, randn, "
+                      "uniform and linspace, not %s",
                       sources ? "several" : "none");
         ok = false;
     }
@@ -265,6 +311,8 @@ static bool read_source(struct reader *r, const struct pl_node *map,
     node = pl_node_get(map, keys[k]);
     if (k == 0)
         return read_lists(r, node);
+    if (k == N_SOURCES - 1)
+        return read_linspace(r, node);
     if (!read_shape(r, node))
         return false;
     if (k >= 3)

@@ -188,6 +188,9 @@ static const struct pl_schema monitor_schema = {
 
 static const char *const losses[] = {"auto", "cross_entropy", "bce_with_logits",
                                      "mse", NULL};
+static const char *const train_kind[] = {"train", NULL};
+static const char *const parts[] = {"zero_grad", "forward", "loss",
+                                    "backward",  "step",    NULL};
 static const char *const fusions[] = {"none", "all", NULL};
 
 #define AT(m) offsetof(struct pl_train_with, m)
@@ -209,6 +212,7 @@ static const struct pl_field train_fields[] = {
      .offset = AT(loss),
      .def = "auto",
      .choices = losses,
+     .own = AT(own_loss),
      .help = "what is made small; auto: what fits the data set"},
     {.name = "label_smoothing",
      .type = PL_T_NUMBER,
@@ -266,6 +270,15 @@ static const struct pl_field train_fields[] = {
      .def = "0",
      .max = INFINITY,
      .help = "largest norm of all gradients together; 0: no clipping"},
+    {.name = "step_order",
+     .type = PL_T_LIST,
+     .offset = AT(step_order),
+     .elem = PL_T_STRING,
+     .choices = parts,
+     .help = "the calls of a training loop in their order, as PyTorch takes "
+             "them; loss is a part of forward unless named; without this "
+             "setting: forward, zero_grad, backward, step",
+     .example = "[zero_grad, forward, loss, backward, step]"},
     {.name = "seed",
      .type = PL_T_INT,
      .offset = AT(seed),
@@ -328,6 +341,13 @@ static const struct pl_field train_fields[] = {
      .help = "a checkpoint (safetensors) whose weights to begin from; its "
              "names and shapes must be the model's",
      .example = "../out/q2/train/checkpoints/last.safetensors"},
+    {.name = "resume_from",
+     .type = PL_T_STAGE,
+     .offset = AT(resume_from),
+     .choices = train_kind,
+     .help = "a train stage of the same recipe and fewer epochs to go on from, "
+             "to the bits of an unbroken run",
+     .example = "first_half"},
     {.name = "fusion",
      .type = PL_T_ENUM,
      .offset = AT(fusion),

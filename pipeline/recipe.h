@@ -35,7 +35,13 @@ struct pl_schedule {
 };
 extern const struct pl_schema pl_schedule_schema;
 
-enum pl_loss { PL_LOSS_AUTO, PL_LOSS_CROSS_ENTROPY, PL_LOSS_BCE, PL_LOSS_MSE };
+enum pl_loss {
+    PL_LOSS_AUTO,
+    PL_LOSS_CROSS_ENTROPY,
+    PL_LOSS_BCE,
+    PL_LOSS_MSE,
+    PL_LOSS_OWN /* an operator of the file */
+};
 
 struct pl_checkpointing {
     int64_t every_n_epochs; /* epoch-N; 0: only last */
@@ -49,10 +55,13 @@ struct pl_monitor {
 
 struct pl_train_with {
     const char *dataset, *model;
-    int loss; /* enum pl_loss */
+    int loss;             /* enum pl_loss */
+    const char *own_loss; /* PL_LOSS_OWN: the operator's name; else NULL */
     double label_smoothing, pos_weight;
     int64_t batch_size, epochs, seed, microbatches;
     double lr, clip_grad_norm; /* 0: no clipping */
+    struct pl_list step_order; /* const char *: names of enum nn_part; empty:
+                                  the usual one */
     struct pl_optimizer optimizer;
     struct pl_schedule schedule;
     bool shuffle, drop_last;
@@ -60,8 +69,9 @@ struct pl_train_with {
     int64_t eval_every_n_epochs, eval_batch_size;
     struct pl_checkpointing checkpoint;
     const struct pl_monitor *monitor; /* NULL: validation.loss, min */
-    const char *init_from; /* PATH: a checkpoint to begin from, or NULL */
-    int fusion;            /* 0 none, 1 all */
+    const char *init_from;   /* PATH: a checkpoint to begin from, or NULL */
+    const char *resume_from; /* a train stage to go on from, or NULL */
+    int fusion;              /* 0 none, 1 all */
     const struct pl_node *node;
 };
 extern const struct pl_schema pl_train_schema;
@@ -83,11 +93,29 @@ struct pl_summary_with {
 };
 extern const struct pl_schema pl_summary_schema;
 
+/* A value of a program in a table or a plot. */
+struct pl_program_column {
+    const char *name, *as; /* as: its title; NULL: the name */
+    const struct pl_node *node;
+};
+extern const struct pl_schema pl_program_column_schema;
+
+struct pl_program_plot {
+    const char *name;                      /* of NAME.svg */
+    const char *x;                         /* a value of the program */
+    struct pl_list y;                      /* struct pl_program_column */
+    const char *title, *x_label, *y_label; /* or NULL */
+    const struct pl_node *node;
+};
+extern const struct pl_schema pl_program_plot_schema;
+
 struct pl_autograd_with {
-    int operators;            /* 0 none, 1 all */
+    struct pl_list operators; /* const char *: all, own, or own ones by name */
     struct pl_list reference; /* const char *: files of reference numbers */
     const struct pl_node *tensors; /* of the program, or NULL */
     const char *program;           /* or NULL; see pipeline/prog.h */
+    struct pl_list table;          /* struct pl_program_column: of table.md */
+    struct pl_list plots;          /* struct pl_program_plot: of NAME.svg */
     double eps, gradcheck_tolerance, rtol, atol;
     int64_t seed;
     const struct pl_node *node;

@@ -88,17 +88,20 @@ const struct pl_schema pl_summary_schema = {
 };
 #undef AT
 
-static const char *const operator_sets[] = {"none", "all", NULL};
+static const char *const operator_sets[] = {"all", "own", NULL};
 
 #define AT(m) offsetof(struct pl_autograd_with, m)
 static const struct pl_field autograd_fields[] = {
     {.name = "operators",
-     .type = PL_T_ENUM,
+     .type = PL_T_LIST,
+     .elem = PL_T_OPERATOR,
      .offset = AT(operators),
-     .def = "none",
+     .flags = PL_F_ONE,
      .choices = operator_sets,
-     .help = "which operators are checked",
-     .example = "all"},
+     .help =
+         "which operators are checked: all built-in ones, all of the file's "
+         "own, or some of its own by name",
+     .example = "own"},
     {.name = "reference",
      .type = PL_T_LIST,
      .elem = PL_T_PATH,
@@ -111,18 +114,35 @@ static const struct pl_field autograd_fields[] = {
      .offset = AT(tensors),
      .help = "what the program is given: name: number, nested lists, {value: "
              "..., requires_grad: true, dtype: float32}, or zeros, ones, randn "
-             "(seed), uniform (-1 to 1, seed) with a shape in place of value",
+             "(seed), uniform (-1 to 1, seed) with a shape in place of value, "
+             "or {linspace: [first, last, count]}; inf, -inf and nan are "
+             "numbers too",
      .example = "{x: [1, -1], w: {zeros: [2], requires_grad: true}}"},
     {.name = "program",
      .type = PL_T_STRING,
      .offset = AT(program),
-     .help = "statements, one a line: name = expr, name += expr (in place), "
-             "expr, backward(L, retain_graph=true), zero_grad(), no_grad: "
-             "block, raises(\"part of the message\"): statement; operators "
-             "+ - * / ** @ as in Python, x[0], x[1:3], x.T, w.grad; functions "
-             "of the operators' names, detach, shares_storage, requires_grad, "
-             "is_leaf, has_grad",
+     .help = "statements, one a line or with ; between: name = expr, name += "
+             "expr (in place), expr, backward(L, retain_graph=true), "
+             "zero_grad(), no_grad: block, raises(\"part of the message\"): "
+             "statement; operators + - * / ** @ as in Python, x[0], x[1:3], "
+             "x.T, w.grad; functions of the operators' names, logsumexp, "
+             "one_hot, step, sign, isfinite, detach, shares_storage, "
+             "requires_grad, is_leaf, has_grad",
      .example = "L = mean((x @ w - y)**2)"},
+    {.name = "table",
+     .type = PL_T_LIST,
+     .elem = PL_T_STRUCT,
+     .sub = &pl_program_column_schema,
+     .offset = AT(table),
+     .help = "columns of table.md and table.csv: names of the program's "
+             "vectors, all as long, and numbers, which repeat",
+     .example = "[z, {name: naive, as: log(1 + exp(z))}]"},
+    {.name = "plots",
+     .type = PL_T_NAMED,
+     .sub = &pl_program_plot_schema,
+     .offset = AT(plots),
+     .help = "pictures of the program's vectors: NAME is drawn in NAME.svg",
+     .example = "{losses: {x: z, y: [stable, naive]}}"},
     {.name = "eps",
      .type = PL_T_NUMBER,
      .offset = AT(eps),

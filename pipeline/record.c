@@ -289,6 +289,25 @@ bool pl_record_intact(const struct pl_record *r, const char *dir,
     return ok;
 }
 
+void pl_record_faults(const struct pl_record *r, const char *dir,
+                      struct str *lines)
+{
+    struct str one = {0};
+    size_t i;
+
+    for (i = 0; i < r->n_outputs; i++) {
+        char *path = io_join(dir, r->output[i].name);
+
+        str_clear(&one);
+        if (path && !output_intact(r, &r->output[i], path, &one))
+            str_addf(lines, "%s%s", lines->len ? "\n" : "",
+                     one.text ? one.text : "");
+        lines->failed = lines->failed || one.failed || !path;
+        mem_free(path);
+    }
+    str_free(&one);
+}
+
 int pl_record_outputs_hash(char hex[65], const struct pl_record *r,
                            struct err *err)
 {

@@ -33,7 +33,7 @@ struct pl_verdict; /* pipeline/pipeline.h */
 struct pl_record {
     const char *state; /* done; running, interrupted, failed */
     const char *kind;
-    const char *error;   /* "" unless failed */
+    const char *error;   /* "" unless failed; done: it was to fail so */
     const char *changed; /* done, but this input changed meanwhile; or NULL */
     char fingerprint[65];
     struct pl_inputs inputs;
@@ -66,6 +66,9 @@ int pl_output_measure(struct pl_output *o, const char *dir, struct err *err);
  * the record that a later change could carry the same time. */
 bool pl_record_intact(const struct pl_record *r, const char *dir,
                       struct str *why);
+/* All that is to be said of them, a line each. */
+void pl_record_faults(const struct pl_record *r, const char *dir,
+                      struct str *lines);
 
 /* One hash over the names and hashes of the outputs. */
 int pl_record_outputs_hash(char hex[65], const struct pl_record *r,

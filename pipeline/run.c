@@ -26,11 +26,13 @@ static int read_values(struct pl_metrics *out, const char *dir, struct err *err)
 }
 
 int pl_run_assess(struct pl_run *run, const struct pl_stage *s,
-                  const struct pl_metrics *metrics, const char *device,
+                  const struct pl_metrics *metrics, const struct pl_record *r,
                   struct pl_verdict *v, struct err *err)
 {
-    struct pl_judged of = {
-        .stage = s->id, .device = device, .metrics = metrics};
+    struct pl_judged of = {.stage = s->id,
+                           .device = r->device,
+                           .metrics = metrics,
+                           .error = r->error};
     struct pl_metrics values = {0};
     char *dir = pl_job_stage_dir(run->job, s);
     size_t i;
@@ -57,20 +59,23 @@ static int assess_stage(struct pl_run *run, size_t i, struct pl_verdict *v,
     const struct pl_stage *s = &run->job->config->stages[i];
     struct pl_metrics metrics = {0};
     struct pl_record r = {0};
-    const char *device = run->be->ops->name, *is;
-    bool whole = run->known[i].state == PL_KNOWN_WHOLE;
+    bool whole = run->known[i].state == PL_KNOWN_WHOLE ||
+                 run->known[i].state == PL_KNOWN_ERROR;
+    const char *is;
     char *dir = pl_job_stage_dir(run->job, s);
     char *path = dir ? io_join(dir, "metrics.json") : NULL;
     int rc = 0;
 
     if (!path)
         rc = err_set(err, ERR_NOMEM, "out of memory judging '%s'", s->id);
-    else if (whole && pl_record_read(&r, dir, PL_WHOLE_FILE, &run->arena, &is))
-        device = r.device;
+    else if (whole)
+        (void)pl_record_read(&r, dir, PL_WHOLE_FILE, &run->arena, &is);
+    if (!r.device)
+        r.device = run->be->ops->name;
     if (rc == 0 && whole)
         rc = pl_metrics_read(&metrics, path, err);
     if (rc == 0)
-        rc = pl_run_assess(run, s, whole ? &metrics : NULL, device, v, err);
+        rc = pl_run_assess(run, s, whole ? &metrics : NULL, &r, v, err);
     pl_metrics_clear(&metrics);
     mem_free(path);
     mem_free(dir);
@@ -155,7 +160,7 @@ int pl_run_decide(struct pl_run *run, size_t i, struct pl_decision *d,
         run->known[i].state = PL_KNOWN_FAILED;
     if (d->action != PL_UP_TO_DATE)
         return 0;
-    run->known[i].state = PL_KNOWN_WHOLE;
+    run->known[i].state = pl_known_whole(&d->last);
     rc = forget_begin(run, i, err);
     return rc != 0
                ? rc
@@ -175,7 +180,8 @@ int pl_run_tell(struct pl_run *run, size_t i, const struct pl_decision *d,
     };
 
     step.reason = arena_strdup(&res->arena, d->reason);
-    if (!step.reason)
+    step.changes = arena_strdup(&res->arena, d->changes);
+    if (!step.reason || !step.changes)
         return err_set(err, ERR_NOMEM, "out of memory for stage '%s'", s->id);
     if (d->action == PL_UP_TO_DATE)
         res->n_up_to_date++;

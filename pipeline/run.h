@@ -87,13 +87,21 @@ int pl_log_close(struct pl_run *run, struct err *err);
 /* A line for log.txt alone. */
 void pl_log_line(struct pl_run *run, const char *line);
 
+/* After a failure of the stage in work. Whether another try is of use: not
+ * after the error that it is meant to end with. */
+bool pl_run_may_retry(struct pl_run *run, const struct err *err);
+/* Takes that error for the end that it is: 0 with *err empty and r->error its
+ * message; else the code of *err, which says what was to come. */
+int pl_run_failed(struct pl_run *run, struct pl_record *r, struct err *err);
+
 /* Whether the stage in work has used up its time. */
 bool pl_timed_out(const struct pl_run *run);
 
-/* Judges the expectations of stage s, from what folder dir holds (metrics
- * NULL: the stage is not whole), into v[0 .. s->n_expect). */
+/* Judges the expectations of stage s, from what its folder holds (metrics
+ * NULL: the stage is not whole) and its record says, into
+ * v[0 .. s->n_expect). */
 int pl_run_assess(struct pl_run *run, const struct pl_stage *s,
-                  const struct pl_metrics *metrics, const char *device,
+                  const struct pl_metrics *metrics, const struct pl_record *r,
                   struct pl_verdict *v, struct err *err);
 
 /* resolved.yaml, and pipeline.lock.json, each unless it says so already. */

@@ -26,7 +26,7 @@ struct report {
     int rc;
     struct err err;
     double seconds;
-    char outputs[65];
+    struct pl_known known;
 };
 
 /* ---- in the child ---- */
@@ -125,7 +125,7 @@ static void work(struct pl_run *run, const struct pl_decision *d,
     memset(&r, 0, sizeof r);
     run->ui = &ui;
     r.rc = pl_run_stage_work(run, d, &r.seconds, &r.err);
-    memcpy(r.outputs, run->known[i].outputs, sizeof r.outputs);
+    r.known = run->known[i];
     post(t->fd, REPORT, &r, sizeof r);
     _exit(0);
 }
@@ -186,7 +186,7 @@ static void take_report(struct pl_child *c, const char *data, size_t len)
     c->rc = r.rc;
     c->err = r.err;
     c->seconds = r.seconds;
-    memcpy(c->outputs, r.outputs, sizeof c->outputs);
+    c->known = r.known;
 }
 
 /* Takes the whole messages out of c->raw. */

@@ -19,7 +19,7 @@ struct pl_child {
     int rc;
     struct err err;
     double seconds;
-    char outputs[65];
+    struct pl_known known; /* what the stage is from now on */
 };
 
 /* Begins stage i, whose folder pl_run_stage_begin has made, in a process that

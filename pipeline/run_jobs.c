@@ -184,8 +184,7 @@ static void take_end(struct jobs *j, size_t i)
     j->at_work--;
     s->err = s->child.err;
     if (rc == 0) {
-        known->state = PL_KNOWN_WHOLE;
-        memcpy(known->outputs, s->child.outputs, sizeof known->outputs);
+        *known = s->child.known;
         rc = pl_locked_outputs(j->run, i, &s->err);
     }
     note_end(j, i, rc);

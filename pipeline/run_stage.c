@@ -51,9 +51,7 @@ static int try_once(struct pl_run *run, const struct pl_decision *d,
         .be = w->stage->kind->needs_device ? run->be : NULL,
         .fresh = !d->resume,
         .offline = run->job->opts->offline,
-        .fingerprint = d->fingerprint,
         .previous = w->previous,
-        .previous_fingerprint = w->previous ? d->grown_from : NULL,
     };
     int rc;
 
@@ -98,9 +96,10 @@ static void tell_retry(struct pl_run *run, const struct err *err, int64_t next,
 }
 
 /* The stage's function, again after a pause of 1, 2, 4 ... 30 s while the
- * stage has retries and time left. */
+ * stage has retries and time left. The error that it is meant to end with is
+ * an end like another. */
 static int attempt(struct pl_run *run, const struct pl_decision *d,
-                   struct err *err)
+                   struct pl_record *r, struct err *err)
 {
     struct pl_work *w = &run->work;
     double wait = 1;
@@ -110,7 +109,7 @@ static int attempt(struct pl_run *run, const struct pl_decision *d,
     if (w->stage->timeout > 0)
         w->deadline = pl_clock() + w->stage->timeout;
     rc = try_once(run, d, err);
-    for (again = 1; rc != 0 && rc != ERR_INTERRUPTED; again++) {
+    for (again = 1; rc != 0 && pl_run_may_retry(run, err); again++) {
         if (again > w->stage->retries)
             break;
         tell_retry(run, err, again, wait);
@@ -120,7 +119,7 @@ static int attempt(struct pl_run *run, const struct pl_decision *d,
         err_clear(err);
         rc = try_once(run, d, err);
     }
-    return rc;
+    return rc == 0 ? 0 : pl_run_failed(run, r, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -169,7 +168,7 @@ static int assess_for_record(struct pl_run *run, struct pl_record *r,
                        w->stage->id);
     r->verdict = v;
     r->n_verdicts = w->stage->n_expect;
-    return pl_run_assess(run, w->stage, &w->metrics, r->device, v, err);
+    return pl_run_assess(run, w->stage, &w->metrics, r, v, err);
 }
 
 /* The last step of a stage that went well: from stage.json on it is whole. */
@@ -321,7 +320,7 @@ int pl_run_stage_work(struct pl_run *run, const struct pl_decision *d,
     if (rc == 0)
         rc = pl_log_open(run, d->reason, err);
     if (rc == 0)
-        rc = attempt(run, d, err);
+        rc = attempt(run, d, &r, err);
     *seconds = r.seconds = pl_clock() - begin;
     if (rc == 0)
         rc = recheck(run, d, &r, err);
@@ -331,7 +330,7 @@ int pl_run_stage_work(struct pl_run *run, const struct pl_decision *d,
         leave_unfinished(run, &r, err);
     else
         rc = pl_record_outputs_hash(known->outputs, &r, err);
-    known->state = rc == 0 ? PL_KNOWN_WHOLE : PL_KNOWN_FAILED;
+    known->state = rc == 0 ? pl_known_whole(&r) : PL_KNOWN_FAILED;
     return rc;
 }
 

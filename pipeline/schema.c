@@ -290,7 +290,14 @@ struct source {
     const char *where;
     const char *type; /* the word at `type`; NULL: none, or wrong */
     bool has_type;
+    bool own; /* type is the name of an operator of the file */
 };
+
+static bool applies(const struct source *s, const struct pl_field *f)
+{
+    return !s->type || pl_field_applies(f->when, s->type) ||
+           (s->own && (f->flags & PL_F_OWN));
+}
 
 static void does_not_apply(struct reader *r, const struct source *s,
                            const struct pl_field *f, const struct pl_pair *p)
@@ -315,15 +322,15 @@ static void read_field(struct reader *r, const struct source *s,
                        const struct pl_field *f, char *out)
 {
     struct pl_pair *p = pl_node_pair(s->node, f->name);
-    bool applies = !s->type || pl_field_applies(f->when, s->type);
+    bool due = (f->flags & PL_F_REQUIRED) && !(s->own && f->when);
 
-    if (p && applies) {
+    if (p && applies(s, f)) {
         read_given(r, f, out + f->offset, p->value, s->where);
         return;
     }
     if (p)
         does_not_apply(r, s, f, p);
-    if ((f->flags & PL_F_REQUIRED) && applies && s->node &&
+    if (due && applies(s, f) && s->node &&
         !(f->when && s->has_type && !s->type)) {
         pl_diag_error(r->d, s->loc, "%s lacks '%s'", s->where, f->name);
         if (f->help)
@@ -363,6 +370,9 @@ static void read_fields(struct reader *r, struct source *s, char *out)
         if (r->d->errors == errors) {
             memcpy(&choice, out + type->offset, sizeof choice);
             s->type = type->choices[choice];
+            s->own = !s->type;
+            if (s->own)
+                memcpy(&s->type, out + type->own, sizeof s->type);
         }
     } else {
         type = NULL;

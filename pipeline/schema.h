@@ -30,6 +30,7 @@ enum pl_type {
     PL_T_MODEL,    /* const char *, a name in models */
     PL_T_STAGE,    /* const char *, a name in stages; makes an edge; choices:
                       the kinds it may be of */
+    PL_T_OPERATOR, /* const char *, a name in operators, or one of choices */
     PL_T_STRUCT,   /* the struct of sub, embedded; PL_F_POINTER: a pointer to
                       it, NULL when absent */
     PL_T_LIST,     /* struct pl_list of what elem and sub, choices say */
@@ -46,8 +47,10 @@ enum pl_field_flags {
     PL_F_ONE = 4,
     PL_F_OPEN_MIN = 8,  /* value > min instead of >= min */
     PL_F_OPEN_MAX = 16, /* value < max */
-    PL_F_GROUP = 32     /* PL_T_STAGE: a stage with a matrix may be named, for
+    PL_F_GROUP = 32,    /* PL_T_STAGE: a stage with a matrix may be named, for
                            all its cells */
+    PL_F_OWN = 64       /* may stand with an own operator at `type` too, where
+                           it is not required */
 };
 
 struct pl_list {
@@ -64,7 +67,10 @@ struct pl_field {
                         blanks between; NULL: zero value. A number outside of
                         min..max means "not given" */
     double min, max; /* both 0: no bounds */
-    const char *const *choices;  /* ENUM, STRING: NULL-terminated */
+    const char *const *choices; /* ENUM, STRING: NULL-terminated */
+    size_t own; /* ENUM: where the name (const char *) of an operator of the
+                   file goes, which may stand in place of a choice and makes the
+                   int the number of choices; 0: none may */
     enum pl_type elem;           /* PL_T_LIST */
     const struct pl_schema *sub; /* STRUCT, NAMED, LIST of STRUCT */
     const char *when;            /* "adam adamw": only with these `type` */
@@ -90,6 +96,8 @@ struct pl_schema {
 struct pl_names {
     const char *const *datasets, *const *models, *const *stages;
     size_t n_datasets, n_models, n_stages;
+    const char *const *operators; /* of the file's own */
+    size_t n_operators;
     const char *const *stage_uses; /* the kinds of the stages; or NULL */
     const size_t *stage_cells;     /* 0, or how many cells the stage stands for;
                                       they follow it in the list; or NULL */
@@ -121,8 +129,9 @@ size_t pl_schema_names(const struct pl_schema *schema, const char *type,
 /* True if word is one of the words in words; words NULL: true. */
 bool pl_field_applies(const char *words, const char *word);
 
-/* Calls fn for every value of type (PL_T_DATASET, PL_T_MODEL, PL_T_STAGE) that
- * a filled struct holds. */
+/* Calls fn for every value of type (PL_T_DATASET, PL_T_MODEL, PL_T_STAGE,
+ * PL_T_OPERATOR: those that stand in place of a choice too) that a filled
+ * struct holds. */
 void pl_schema_visit(const struct pl_schema *schema, const void *in,
                      enum pl_type type,
                      void (*fn)(void *user, const char *value), void *user);

@@ -95,6 +95,8 @@ static const char *due(enum pl_type type)
         return "the name of a model";
     case PL_T_STAGE:
         return "the name of a stage";
+    case PL_T_OPERATOR:
+        return "the name of an operator";
     case PL_T_PATH:
         return "a path";
     case PL_T_PLACE:
@@ -256,106 +258,6 @@ static void read_bool(struct reader *r, const struct pl_field *f, bool *at,
         pl_diag_help(r->d, "write %s", help);
 }
 
-static size_t count_choices(const struct pl_field *f)
-{
-    size_t n = 0;
-
-    while (f->choices[n])
-        n++;
-    return n;
-}
-
-/* True if the text is one of the choices; else an error. */
-static bool is_choice(struct reader *r, const struct pl_field *f,
-                      const struct pl_node *node)
-{
-    char words[80];
-    size_t i;
-
-    for (i = 0; f->choices[i]; i++)
-        if (strcmp(f->choices[i], node->text) == 0)
-            return true;
-    pl_diag_error(r->d, node->loc, "%s is not one of the choices for %s",
-                  pl_node_words(node, words), f->name);
-    pl_diag_suggest(r->d, node->text, f->choices, count_choices(f));
-    return false;
-}
-
-static void read_enum(struct reader *r, const struct pl_field *f, int *at,
-                      const struct pl_node *node)
-{
-    int i;
-
-    if (!is_choice(r, f, node))
-        return;
-    for (i = 0; strcmp(f->choices[i], node->text) != 0; i++)
-        continue;
-    *at = i;
-}
-
-/* A stage of one of the kinds that f takes, and a single one unless f takes
- * all the cells of a matrix; i is its number in names. */
-static void check_stage(struct reader *r, const struct pl_field *f,
-                        const struct pl_node *node, size_t i)
-{
-    const struct pl_names *names = r->names;
-    size_t cells = names->stage_cells ? names->stage_cells[i] : 0, k;
-
-    if (cells > 0 && !(f->flags & PL_F_GROUP)) {
-        pl_diag_error(r->d, node->loc,
-                      "%s takes one stage; '%s' is a matrix of %zu", f->name,
-                      node->text, cells);
-        pl_diag_help(r->d, "name one of its cells: %s", names->stages[i + 1]);
-        return;
-    }
-    if (!f->choices || !names->stage_uses || !names->stage_uses[i])
-        return;
-    for (k = 0; f->choices[k]; k++)
-        if (strcmp(f->choices[k], names->stage_uses[i]) == 0)
-            return;
-    pl_diag_error(r->d, node->loc,
-                  "%s takes a stage that uses %s; '%s' uses %s", f->name,
-                  f->choices[0], node->text, names->stage_uses[i]);
-}
-
-/* An entry of names, and where choices are given, of one of these kinds. */
-static void read_name(struct reader *r, const struct pl_field *f,
-                      enum pl_type type, const char **at,
-                      const struct pl_node *node)
-{
-    const struct pl_names *names = r->names;
-    const char *const *list;
-    size_t n, i;
-
-    *at = node->text;
-    if (!names || (type == PL_T_STAGE && names->stages_unknown))
-        return;
-    list = type == PL_T_DATASET ? names->datasets
-           : type == PL_T_MODEL ? names->models
-                                : names->stages;
-    n = type == PL_T_DATASET ? names->n_datasets
-        : type == PL_T_MODEL ? names->n_models
-                             : names->n_stages;
-    for (i = 0; i < n && strcmp(list[i], node->text) != 0; i++)
-        continue;
-    if (i < n) {
-        if (type == PL_T_STAGE)
-            check_stage(r, f, node, i);
-        return;
-    }
-    pl_diag_error(r->d, node->loc, "there is no %s '%s'",
-                  due(type) + strlen("the name of a "), node->text);
-    for (i = 0; i < n; i++)
-        if (!node->quoted && strncmp(list[i], node->text, node->len) == 0 &&
-            list[i][node->len] == ',')
-            break;
-    if (i < n) /* cut at the comma of a cell's name */
-        pl_diag_help(r->d, "inside of { } and [ ] write '%s' in quotes",
-                     list[i]);
-    else
-        pl_diag_suggest(r->d, node->text, list, n);
-}
-
 static void read_sha256(struct reader *r, const struct pl_field *f,
                         const char **at, const struct pl_node *node)
 {
@@ -433,7 +335,7 @@ static void read_word(struct reader *r, const struct pl_field *f,
         read_number(r, f, type, at, node);
         break;
     case PL_T_ENUM:
-        read_enum(r, f, at, node);
+        pl_value_enum(r, f, at, node);
         break;
     case PL_T_PATH:
     case PL_T_PLACE:
@@ -445,10 +347,11 @@ static void read_word(struct reader *r, const struct pl_field *f,
     case PL_T_DATASET:
     case PL_T_MODEL:
     case PL_T_STAGE:
-        read_name(r, f, type, at, node);
+    case PL_T_OPERATOR:
+        pl_value_name(r, f, type, at, node);
         break;
     default:
-        if (type != PL_T_STRING || !f->choices || is_choice(r, f, node))
+        if (type != PL_T_STRING || !f->choices || pl_value_choice(r, f, node))
             *(const char **)at = node->text;
     }
 }

@@ -7,6 +7,18 @@
 #include "pipeline/schema.h"
 #include "pipeline/schema_value.h"
 
+/* The word of an ENUM, in the struct at in: a choice or an operator's name. */
+static const char *choice_word(const struct pl_field *f, int choice,
+                               const char *in)
+{
+    const char *own;
+
+    if (!f->own || f->choices[choice])
+        return f->choices[choice];
+    memcpy(&own, in + f->own, sizeof own);
+    return own;
+}
+
 /* The word of the field `type`, or NULL where a table has none. */
 static const char *type_word(const struct pl_schema *schema, const char *in)
 {
@@ -16,7 +28,24 @@ static const char *type_word(const struct pl_schema *schema, const char *in)
     if (!f || f->type != PL_T_ENUM)
         return NULL;
     memcpy(&choice, in + f->offset, sizeof choice);
-    return f->choices[choice];
+    return choice_word(f, choice, in);
+}
+
+/* Whether f counts in a struct of this type; type NULL: it has none. */
+static bool applies(const struct pl_schema *schema, const struct pl_field *f,
+                    const char *type)
+{
+    size_t i;
+
+    if (!type || pl_field_applies(f->when, type))
+        return true;
+    if (!(f->flags & PL_F_OWN))
+        return false;
+    f = pl_schema_field(schema, "type");
+    for (i = 0; f->choices[i]; i++)
+        if (strcmp(f->choices[i], type) == 0)
+            return false;
+    return true;
 }
 
 static int64_t int_at(const char *at)
@@ -96,7 +125,8 @@ static void write_value(const struct pl_field *f, enum pl_type type,
         break;
     case PL_T_ENUM:
         memcpy(&choice, at, sizeof choice);
-        pl_write_text(out, f->choices[choice], false);
+        pl_write_text(
+            out, choice_word(f, choice, f->own ? at - f->offset : NULL), false);
         break;
     case PL_T_NODE:
         pl_write_flow(out, (const struct pl_node *)(const void *)text_at(at));
@@ -152,7 +182,7 @@ void pl_schema_canonical(const struct pl_schema *schema, const void *in,
         const struct pl_field *f = &schema->fields[i];
         const char *at = (const char *)in + f->offset;
 
-        if ((type && !pl_field_applies(f->when, type)) || not_given(f, at))
+        if (!applies(schema, f, type) || not_given(f, at))
             continue;
         str_addf(out, "%s%s: ", sep, f->name);
         sep = ", ";
@@ -210,5 +240,8 @@ void pl_schema_visit(const struct pl_schema *schema, const void *in,
             visit_struct(f, at, type, fn, user);
         else if (f->type == type && text_at(at))
             fn(user, text_at(at));
+        else if (type == PL_T_OPERATOR && f->own &&
+                 text_at(at - f->offset + f->own))
+            fn(user, text_at(at - f->offset + f->own));
     }
 }

@@ -18,15 +18,14 @@ struct pl_stage_ctx {
     struct pl_run *run;
     const struct pl_config *config;
     const struct pl_stage *stage;
-    const char *dir;         /* out/<name>/<stage>, exists */
-    const char *out;         /* out/<name> */
-    struct nn_backend *be;   /* NULL unless kind->needs_device */
-    bool fresh;              /* --fresh: do not resume */
-    bool offline;            /* --offline: folders and the cache only */
-    const char *fingerprint; /* of this content: equal means resumable */
-    /* Results that differ from what is wanted by kind->grows alone: where they
-     * were moved, and their fingerprint. NULL: none. */
-    const char *previous, *previous_fingerprint;
+    const char *dir;       /* out/<name>/<stage>, exists */
+    const char *out;       /* out/<name> */
+    struct nn_backend *be; /* NULL unless kind->needs_device */
+    bool fresh;            /* --fresh: do not resume */
+    bool offline;          /* --offline: folders and the cache only */
+    /* Where results were moved that differ from what is wanted by kind->grows
+     * alone; or NULL. */
+    const char *previous;
 };
 
 struct pl_stage_kind {
@@ -77,7 +76,8 @@ int pl_artifact_remove(struct pl_stage_ctx *ctx, const char *name,
                        struct err *err);
 
 /* A dotted name and a number for metrics.json; inf and nan become null. The
- * last value of a name counts. Out of memory is remembered by the run. */
+ * last value of a name counts. Out of memory is remembered by the run. The name
+ * stands in pipeline/metric_names.c too. */
 void pl_metric(struct pl_stage_ctx *ctx, const char *name, double value);
 /* A wall-clock or host fact for stage.json ("steps_per_s"). */
 void pl_fact(struct pl_stage_ctx *ctx, const char *name, double value);
@@ -85,7 +85,8 @@ void pl_fact(struct pl_stage_ctx *ctx, const char *name, double value);
 /* A metric of another, finished stage (from its metrics.json). */
 int pl_stage_metric(struct pl_stage_ctx *ctx, const char *stage,
                     const char *name, double *out, struct err *err);
-/* out/<name>/<stage>/<file>, valid until the stage ends; NULL: no memory. */
+/* out/<name>/<stage>/<file> (file NULL: the folder), valid until the stage
+ * ends; NULL: no memory. */
 const char *pl_stage_file(struct pl_stage_ctx *ctx, const char *stage,
                           const char *file, struct err *err);
 

@@ -3,7 +3,8 @@
 
 #include "nn/base/rng.h"
 #include "nn/base/str.h"
-#include "pipeline/opcheck.h"
+#include "pipeline/operator_report.h"
+#include "pipeline/optable.h"
 #include "pipeline/recipe.h"
 #include "pipeline/reference.h"
 #include "pipeline/stage.h"
@@ -25,11 +26,10 @@ struct autograd {
     struct pl_stage_ctx *ctx;
     const struct pl_autograd_with *with;
     struct pl_opcheck_opts opts;
-    const char *source; /* of the reference at hand */
+    const char *source; /* of the reference before; NULL: none so far */
     struct arena arena;
     struct str csv;
-    int total, failed;
-    double worst_grad, worst_close;
+    struct pl_operator_counts n;
 };
 
 /* Fills t with numbers in [-1, 1] and marks it as wanting its gradient. */
@@ -65,39 +65,6 @@ static int own_case(struct autograd *a, int k, struct pl_ref_case *c,
     return rc == 0 ? 0 : err_set(err, ERR_NOMEM, "out of memory for a check");
 }
 
-static const char *mark(bool ok)
-{
-    return ok ? "\xe2\x9c\x94" : "\xe2\x9c\x98"; /* check mark, cross */
-}
-
-static void say_allclose(struct autograd *a, const struct pl_opcheck *o)
-{
-    if (!o->f64.made) {
-        pl_say(a->ctx, "%-34s - allclose   none: its mask is random", "");
-        return;
-    }
-    pl_say(a->ctx,
-           "%-34s %s allclose   max error %.1e with %s (rtol %g, atol %g); "
-           "float32 %.1e (rtol %g, atol %g)",
-           "", mark(o->f64.close && o->f32.close), o->f64.max_error, a->source,
-           a->opts.rtol, a->opts.atol, o->f32.max_error, a->opts.rtol32,
-           a->opts.atol32);
-}
-
-static void say_check(struct autograd *a, const struct pl_ref_case *c,
-                      const struct pl_opcheck *o)
-{
-    pl_say(a->ctx,
-           "%-34s %s gradcheck  max relative error %.1e over %lld elements "
-           "(float64, central differences, eps %g)",
-           c->title, mark(o->grad_ok), o->grad.max_error,
-           (long long)o->grad.checked, a->opts.eps);
-    say_allclose(a, o);
-    if (o->forms.made)
-        pl_say(a->ctx, "%-34s %s forms      fused and unfused differ by %.1e",
-               "", mark(o->forms.close), o->forms.max_error);
-}
-
 static void csv_number(struct str *s, bool made, double v)
 {
     str_addc(s, ',');
@@ -116,12 +83,12 @@ static void add_row(struct autograd *a, const struct pl_ref_case *c,
     csv_number(&a->csv, o->f32.made, o->f32.max_error);
     csv_number(&a->csv, o->forms.made, o->forms.max_error);
     str_addf(&a->csv, ",%s\n", ok ? "pass" : "fail");
-    a->total++;
-    a->failed += !ok;
-    if (o->grad.max_error > a->worst_grad)
-        a->worst_grad = o->grad.max_error;
-    if (o->f64.max_error > a->worst_close)
-        a->worst_close = o->f64.max_error;
+    a->n.total++;
+    a->n.failed += !ok;
+    if (o->grad.max_error > a->n.worst_grad)
+        a->n.worst_grad = o->grad.max_error;
+    if (o->f64.max_error > a->n.worst_close)
+        a->n.worst_close = o->f64.max_error;
 }
 
 static int check_case(struct autograd *a, const struct pl_ref_case *c,
@@ -137,7 +104,7 @@ static int check_case(struct autograd *a, const struct pl_ref_case *c,
     rc = pl_opcheck_run(&o, a->ctx->be, c, &a->opts, err);
     if (rc != 0)
         return rc;
-    say_check(a, c, &o);
+    pl_optable_row(a->ctx, c->title, &o);
     add_row(a, c, &o);
     return 0;
 }
@@ -151,11 +118,22 @@ static int check_reference(struct autograd *a, const char *path,
 
     if (rc != 0)
         return rc;
-    a->source = ref.source;
+    if (!a->source || strcmp(a->source, ref.source) != 0) {
+        a->source = arena_strdup(&a->arena, ref.source);
+        pl_optable_head(a->ctx, ref.source, &a->opts);
+    }
     for (i = 0; rc == 0 && i < ref.n; i++)
         rc = check_case(a, &ref.cases[i], err);
     pl_reference_free(&ref);
     return rc;
+}
+
+static int write_csv(struct autograd *a, struct err *err)
+{
+    if (a->csv.failed)
+        return err_set(err, ERR_NOMEM, "out of memory for operators.csv");
+    return pl_artifact_write(a->ctx, "operators.csv", a->csv.text, a->csv.len,
+                             err);
 }
 
 static int check_all(struct autograd *a, struct err *err)
@@ -178,22 +156,30 @@ static int check_all(struct autograd *a, struct err *err)
         if (rc == 0)
             rc = check_case(a, &own, err);
     }
-    return rc;
+    return rc == 0 ? write_csv(a, err) : rc;
 }
 
-static int report(struct autograd *a, struct err *err)
+static void report(struct autograd *a)
 {
-    pl_say(a->ctx, "%d of %d operator forms hold", a->total - a->failed,
-           a->total);
-    pl_metric(a->ctx, "operators.total", a->total);
-    pl_metric(a->ctx, "operators.passed", a->total - a->failed);
-    pl_metric(a->ctx, "operators.failed", a->failed);
-    pl_metric(a->ctx, "gradcheck.max_error", a->worst_grad);
-    pl_metric(a->ctx, "allclose.max_error", a->worst_close);
-    if (a->csv.failed)
-        return err_set(err, ERR_NOMEM, "out of memory for operators.csv");
-    return pl_artifact_write(a->ctx, "operators.csv", a->csv.text, a->csv.len,
-                             err);
+    const struct pl_operator_counts *n = &a->n;
+
+    pl_say(a->ctx, "%d of %d operators hold", n->total - n->failed, n->total);
+    pl_metric(a->ctx, "operators.total", n->total);
+    pl_metric(a->ctx, "operators.passed", n->total - n->failed);
+    pl_metric(a->ctx, "operators.failed", n->failed);
+    pl_metric(a->ctx, "gradcheck.max_error", n->worst_grad);
+    pl_metric(a->ctx, "allclose.max_error", n->worst_close);
+}
+
+static bool asks_for(const struct pl_autograd_with *with, const char *word)
+{
+    const char *const *name = with->operators.items;
+    size_t i;
+
+    for (i = 0; i < with->operators.n; i++)
+        if (strcmp(name[i], word) == 0)
+            return true;
+    return false;
 }
 
 static int check_operators(struct pl_stage_ctx *ctx, struct err *err)
@@ -208,9 +194,11 @@ static int check_operators(struct pl_stage_ctx *ctx, struct err *err)
     a.opts.rtol32 = 1e-5;
     a.opts.atol32 = 1e-6;
     a.opts.seed = (uint64_t)a.with->seed;
-    rc = check_all(&a, err);
+    rc = asks_for(a.with, "all") ? check_all(&a, err) : 0;
     if (rc == 0)
-        rc = report(&a, err);
+        rc = pl_operators_check(ctx, a.with, &a.n, err);
+    if (rc == 0)
+        report(&a);
     arena_free(&a.arena);
     str_free(&a.csv);
     return rc;
@@ -229,23 +217,32 @@ static void check(const struct pl_config *c, const struct pl_stage *s,
 {
     const struct pl_autograd_with *with = s->with;
 
-    (void)c;
-    if (with->program && with->operators)
+    if (with->program && with->operators.n > 0)
         pl_diag_error(d, pl_node_key_loc(with->node, "operators", s->loc),
                       "a stage has a program or checks operators, not both");
     else if (with->program)
         pl_program_check(with, d);
-    else if (!with->operators)
+    else if (with->operators.n == 0)
         pl_diag_error(d, s->loc,
-                      "an autograd stage needs 'program' or 'operators: all'");
+                      "an autograd stage needs 'program' or 'operators: all' "
+                      "(or own, or names)");
+    else if (asks_for(with, PL_OPERATORS_OWN) && c->n_operators == 0)
+        pl_diag_error(d, pl_node_key_loc(with->node, "operators", s->loc),
+                      "the file has no operators of its own");
     else if (with->tensors)
         pl_diag_error(d, pl_node_key_loc(with->node, "tensors", s->loc),
                       "tensors go with a program");
+    else if (with->table.n > 0 || with->plots.n > 0)
+        pl_diag_error(d,
+                      pl_node_key_loc(with->node,
+                                      with->table.n > 0 ? "table" : "plots",
+                                      s->loc),
+                      "a table or a plot goes with a program");
 }
 
 const struct pl_stage_kind pl_kind_autograd = {
     .name = "autograd",
-    .help = "run a program on the tape and derive its gradients, or check all "
+    .help = "run a program on the tape and derive its gradients, or check "
             "operators: gradients against central differences, numbers against "
             "a reference",
     .with = &pl_autograd_schema,

@@ -97,7 +97,9 @@ static bool asked_to_stop(void *user)
 
 static int measure(struct evaluate *e, struct err *err)
 {
-    struct nn_loss loss = pl_loss_of(e->train, e->data);
+    const struct pl_stage *from =
+        pl_config_stage(e->ctx->config, e->with->from);
+    struct nn_loss loss = pl_loss_of(from->home, e->train, e->data);
     struct nn_eval_opts opts = {.batch_size = e->with->batch_size,
                                 .stop = asked_to_stop,
                                 .user = e->ctx};

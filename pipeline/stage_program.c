@@ -7,6 +7,7 @@
 #include "pipeline/prog_diff.h"
 #include "pipeline/prog_graph.h"
 #include "pipeline/prog_report.h"
+#include "pipeline/program_output.h"
 
 enum {
     METRIC_MAX = 16,  /* numbers of a value that become metrics */
@@ -37,7 +38,8 @@ void pl_program_check(const struct pl_autograd_with *with, struct pl_diag *d)
     struct arena arena = {0};
     struct prog_program p;
 
-    (void)read_program(&p, with, &arena, d);
+    if (read_program(&p, with, &arena, d))
+        pl_program_output_check(with, &p, d);
     arena_free(&arena);
 }
 
@@ -196,6 +198,8 @@ int pl_program_run(struct pl_stage_ctx *ctx,
         rc = write_all(&g, err);
     if (rc == 0)
         rc = report(&g, err);
+    if (rc == 0)
+        rc = pl_program_output(ctx, with, &g.run, err);
     prog_run_end(&g.run);
     mem_free(g.frozen.data);
     arena_free(&g.arena);

@@ -14,11 +14,6 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static int64_t total_steps(const struct pl_train *t)
-{
-    return t->with->epochs * t->steps_per_epoch;
-}
-
 static int write_text(struct pl_stage_ctx *ctx, const char *name,
                       struct str *text, struct err *err)
 {
@@ -149,28 +144,6 @@ static int drop_old_epochs(struct pl_train *t, struct err *err)
     return rc;
 }
 
-static void say_epoch(const struct pl_train *t, double seconds, int64_t steps)
-{
-    struct str s = {0};
-
-    str_addf(&s, "epoch %lld/%lld  train loss %.4f", (long long)t->epoch,
-             (long long)t->with->epochs, t->train_loss);
-    if (t->validation.has)
-        str_addf(&s, "  validation loss %.4f", t->validation.r.loss);
-    if (t->validation.has && t->validation.r.has_accuracy)
-        str_addf(&s, "  validation accuracy %.2f %%",
-                 100.0 * t->validation.r.accuracy);
-    if (t->test.has)
-        str_addf(&s, "  test loss %.4f", t->test.r.loss);
-    if (t->test.has && t->test.r.has_accuracy)
-        str_addf(&s, "  test accuracy %.2f %%", 100.0 * t->test.r.accuracy);
-    if (steps > 0 && seconds > 0.0)
-        str_addf(&s, "  (%.0f steps/s)", (double)steps / seconds);
-    if (!s.failed)
-        pl_log(t->ctx, "%s", s.text);
-    str_free(&s);
-}
-
 static bool evaluation_due(const struct pl_train *t)
 {
     int64_t every = t->with->eval_every_n_epochs;
@@ -226,12 +199,17 @@ static int one_step(struct pl_train *t, struct err *err)
     nn_loader_batch(t->loader, t->step_in_epoch, &first, &count);
     rc = nn_trainer_step(t->trainer, t->loader->order, first, count, lr, &loss,
                          err);
+    if (rc == ERR_CONFIG) /* the order of its calls */
+        pl_err_at_node(err, pl_node_get(t->with->node, "step_order"));
     if (rc != 0)
         return rc;
     t->step_in_epoch++;
     t->loss_sum += (double)loss * (double)count;
     t->loss_samples += count;
     show_progress(t, loss);
+    rc = pl_train_tell_step(t, false, err);
+    if (rc != 0)
+        return rc;
     return pl_curve_add(&t->curve, t->trainer->step, t->epoch + 1, lr,
                         (double)loss, err);
 }
@@ -248,7 +226,7 @@ static int stop_here(struct pl_train *t, struct err *err)
     return err_set(err, ERR_INTERRUPTED,
                    "stopped after step %lld of %lld, which is saved; the same "
                    "command goes on from there",
-                   (long long)t->trainer->step, (long long)total_steps(t));
+                   (long long)t->trainer->step, (long long)pl_train_steps(t));
 }
 
 static int run_epoch(struct pl_train *t, struct err *err)
@@ -278,7 +256,7 @@ static int run_epoch(struct pl_train *t, struct err *err)
     t->epoch++;
     rc = end_epoch(t, err);
     if (rc == 0)
-        say_epoch(t, start, begun);
+        pl_train_say_epoch(t, start, begun);
     return rc;
 }
 
@@ -331,11 +309,11 @@ static int start(struct pl_train *t, struct err *err)
     bool resumed;
     int rc = pl_train_load_state(t, &resumed, err);
 
+    if (rc == 0)
+        pl_train_say_labels(t);
     if (rc != 0 || !resumed)
         return rc;
-    pl_log(t->ctx, "resuming at epoch %lld, step %lld of %lld",
-           (long long)t->epoch + 1, (long long)t->trainer->step,
-           (long long)total_steps(t));
+    pl_train_say_resumed(t);
     return adopt_checkpoints(t, err);
 }
 
@@ -379,6 +357,8 @@ static int train(struct pl_stage_ctx *ctx, struct err *err)
     if (rc == 0 && !t.test.has && !t.validation.has)
         rc = finish_resumed(&t, err);
     if (rc == 0)
+        rc = pl_train_tell_step(&t, true, err);
+    if (rc == 0)
         rc = write_curve(&t, err);
     if (rc == 0) {
         give_metrics(&t);
@@ -401,8 +381,8 @@ static void check_outputs(const struct pl_config *c,
     size_t i;
 
     for (i = 0; m && i < m->layers.n; i++)
-        if (l[i].type == NN_LAYER_LINEAR)
-            last = &l[i];
+        if (l[i].type == NN_LAYER_LINEAR || l[i].type == NN_LAYER_OWN)
+            last = l[i].own ? NULL : &l[i];
     if (!ds || !last || ds->classes < 2 || last->out >= ds->classes)
         return;
     if (w->loss != PL_LOSS_AUTO && w->loss != PL_LOSS_CROSS_ENTROPY)
@@ -433,6 +413,17 @@ static void check_idle(const struct pl_train_with *w, const struct pl_stage *s,
                       "nesterov needs a momentum");
 }
 
+static void check_own_loss(const struct pl_config *c, const struct pl_stage *s,
+                           struct pl_diag *d)
+{
+    const struct pl_train_with *w = s->with;
+    const struct pl_operator *o =
+        w->own_loss ? pl_config_operator(c, w->own_loss) : NULL;
+
+    if (o)
+        pl_operator_check_loss(o, pl_node_key_loc(w->node, "loss", s->loc), d);
+}
+
 /* best needs a validation split: nothing is chosen on the test set. */
 static void check_train(const struct pl_config *c, const struct pl_stage *s,
                         struct pl_diag *d)
@@ -449,7 +440,10 @@ static void check_train(const struct pl_config *c, const struct pl_stage *s,
                         "N of its training samples then validate");
     }
     check_outputs(c, w, ds, d);
+    check_own_loss(c, s, d);
     check_idle(w, s, d);
+    pl_train_check_resume(c, s, d);
+    pl_step_order_check(s, d);
     if (w->checkpoint.keep_last_n > 0 && w->checkpoint.every_n_epochs == 0) {
         pl_diag_error(d, pl_node_key_loc(w->node, "checkpoint", s->loc),
                       "checkpoint.keep_last_n needs "
@@ -471,7 +465,7 @@ const struct pl_stage_kind pl_kind_train = {
     .help = "train a model on a data set, with checkpoints and a loss curve",
     .with = &pl_train_schema,
     .needs_device = true,
-    .version = 1,
+    .version = 2,
     .check = check_train,
     .grows = "with.epochs",
     .may_grow = may_grow,

@@ -6,6 +6,7 @@
 
 #include "nn/base/arena.h"
 #include "nn/optim.h"
+#include "pipeline/layer_parts.h"
 #include "pipeline/number.h"
 #include "pipeline/table.h"
 
@@ -34,37 +35,14 @@ static const struct nn_optim_spec *find_optimizer(const char *name)
     return NULL;
 }
 
-/* The weight's shape by what the layer is told to be; none: 0 dimensions. */
-static struct nn_shape weight_shape(const struct nn_layer *l)
-{
-    switch (l->type) {
-    case NN_LAYER_LINEAR:
-        return nn_shape2(nn_shape_numel(&l->out), nn_shape_numel(&l->in));
-    case NN_LAYER_CONV2D:
-        return (struct nn_shape){
-            4, {l->out.dim[0], l->in.dim[0], l->kernel, l->kernel}};
-    case NN_LAYER_BATCH_NORM:
-        return nn_shape1(l->in.dim[0]);
-    case NN_LAYER_LAYER_NORM:
-        return l->in;
-    default:
-        return nn_shape0();
-    }
-}
-
 static int64_t weights_of(const struct nn_layer *l)
 {
-    struct nn_shape s = weight_shape(l);
-
-    return s.ndim > 0 ? nn_shape_numel(&s) : 0;
+    return pl_layer_numbers(l, false);
 }
 
 static int64_t biases_of(const struct nn_layer *l)
 {
-    if (!l->has_bias)
-        return 0;
-    return l->type == NN_LAYER_LAYER_NORM ? weights_of(l)
-                                          : weight_shape(l).dim[0];
+    return pl_layer_numbers(l, true);
 }
 
 int64_t pl_summary_parameters(const struct nn_model *m)
@@ -181,7 +159,7 @@ static void write_layers(struct writer *w)
         const struct nn_layer *l = &m->layer[i];
 
         *cell++ = l->name;
-        *cell++ = nn_layer_type_name(l->type);
+        *cell++ = nn_layer_kind(l);
         *cell++ = shape_text(&w->arena, w->s->batch, &l->in);
         *cell++ = shape_text(&w->arena, w->s->batch, &l->out);
         *cell++ = count_text(&w->arena, weights_of(l) + biases_of(l));
@@ -189,59 +167,57 @@ static void write_layers(struct writer *w)
     add_table(w, &t);
 }
 
+static void write_part(struct writer *w, const struct nn_layer *l,
+                       const struct pl_layer_part *p)
+{
+    int k;
+
+    item(w);
+    str_addf(w->out, "%s.%s: ", l->name, p->name);
+    for (k = 0; !p->bias && k < p->shape.ndim; k++) {
+        str_add(w->out, k > 0 ? TIMES : "");
+        add_count(w->out, p->shape.dim[k]);
+    }
+    if (!p->bias && p->shape.ndim > 1)
+        str_add(w->out, " = ");
+    if (p->bias || p->shape.ndim > 1)
+        add_count(w->out, nn_shape_numel(&p->shape));
+    str_addc(w->out, '\n');
+}
+
 static void write_working(struct writer *w)
 {
     const struct nn_model *m = w->s->model;
-    int i, k;
+    struct pl_layer_part part[NN_MAX_IN];
+    int i, k, n;
 
     heading(w, "Working");
     for (i = 0; i < m->n_layers; i++) {
-        const struct nn_layer *l = &m->layer[i];
-        struct nn_shape s = weight_shape(l);
-
-        if (s.ndim == 0)
-            continue;
-        item(w);
-        str_addf(w->out, "%s.weight: ", l->name);
-        for (k = 0; k < s.ndim; k++) {
-            str_add(w->out, k > 0 ? TIMES : "");
-            add_count(w->out, s.dim[k]);
-        }
-        if (s.ndim > 1) {
-            str_add(w->out, " = ");
-            add_count(w->out, weights_of(l));
-        }
-        str_addc(w->out, '\n');
-        if (!l->has_bias)
-            continue;
-        item(w);
-        str_addf(w->out, "%s.bias: ", l->name);
-        add_count(w->out, biases_of(l));
-        str_addc(w->out, '\n');
+        n = pl_layer_parts(&m->layer[i], part);
+        for (k = 0; k < n; k++)
+            write_part(w, &m->layer[i], &part[k]);
     }
 }
 
-static void write_sum(struct writer *w, int64_t n)
+static void write_sum(struct writer *w, int64_t total)
 {
     const struct nn_model *m = w->s->model;
+    struct pl_layer_part part[NN_MAX_IN];
     const char *plus = "";
-    int i;
+    int i, k, n;
 
     item(w);
     str_add(w->out, "sum: ");
     for (i = 0; i < m->n_layers; i++) {
-        if (weights_of(&m->layer[i]) == 0)
-            continue;
-        str_add(w->out, plus);
-        add_count(w->out, weights_of(&m->layer[i]));
-        plus = " + ";
-        if (m->layer[i].has_bias) {
+        n = pl_layer_parts(&m->layer[i], part);
+        for (k = 0; k < n; k++) {
             str_add(w->out, plus);
-            add_count(w->out, biases_of(&m->layer[i]));
+            add_count(w->out, nn_shape_numel(&part[k].shape));
+            plus = " + ";
         }
     }
     str_add(w->out, *plus ? " = " : "");
-    add_count(w->out, n);
+    add_count(w->out, total);
     str_add(w->out, " parameters\n");
 }
 
@@ -345,7 +321,8 @@ static int64_t activation_numbers(const struct nn_model *m)
     int i;
 
     for (i = 0; i < m->n_layers; i++)
-        if (m->layer[i].type != NN_LAYER_FLATTEN) /* a view */
+        if (m->layer[i].type != NN_LAYER_FLATTEN &&
+            m->layer[i].type != NN_LAYER_SQUEEZE) /* views */
             n += nn_shape_numel(&m->layer[i].out);
     return n;
 }
@@ -477,7 +454,7 @@ void pl_summary_csv(struct str *out, const struct pl_summary *s)
     for (i = 0; i < s->model->n_layers; i++) {
         const struct nn_layer *l = &s->model->layer[i];
 
-        str_addf(out, "%s,%s,", l->name, nn_layer_type_name(l->type));
+        str_addf(out, "%s,%s,", l->name, nn_layer_kind(l));
         add_csv_shape(out, &l->in);
         add_csv_shape(out, &l->out);
         str_addf(out, "%" PRId64 ",%" PRId64 ",%" PRId64 "\n", weights_of(l),

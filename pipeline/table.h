@@ -7,7 +7,7 @@
 
 #include "nn/base/str.h"
 
-enum { TABLE_MAX_COLUMNS = 8 };
+enum { TABLE_MAX_COLUMNS = 16 };
 
 /* Cells are borrowed UTF-8 texts; rows lie one after the other. */
 struct pl_table {

@@ -81,6 +81,15 @@ static void read_optimizer(struct reading *r, struct nn_optim *o)
     o->beta2_power = need_double(r, "optimizer.beta2_power");
 }
 
+/* Of a run whose steps carry gradients over. */
+static void read_gradients(struct reading *r, struct pl_train *t)
+{
+    if (!t->trainer->plan.carries || t->trainer->step == 0)
+        return;
+    read_params(r, "gradient.", &t->model->grads);
+    t->trainer->held = r->rc == 0;
+}
+
 static void read_generator(struct reading *r, struct pl_train *t)
 {
     struct nn_shape shape = nn_shape1(RNG_MT_WORDS);
@@ -149,13 +158,14 @@ bool pl_train_keeps(const struct pl_train *t, int64_t e, char name[64])
 
 /* Whether every checkpoint that belongs to where t stands is in dir, whole. If
  * one is not, nothing there can be gone on from without a gap. */
-static bool checkpoints_whole(const struct pl_train *t, const char *dir)
+static int checkpoints_whole(bool *whole, const struct pl_train *t,
+                             const char *dir, struct err *err)
 {
-    bool whole = true;
     char name[64];
     int64_t e;
+    int rc = 0;
 
-    for (e = 0; whole && e <= t->epoch; e++) {
+    for (e = 0; rc == 0 && e <= t->epoch; e++) {
         struct nn_ckpt *c = NULL;
         struct err none = {0};
         char *path;
@@ -163,16 +173,19 @@ static bool checkpoints_whole(const struct pl_train *t, const char *dir)
         if (!pl_train_keeps(t, e, name))
             continue;
         path = io_join(dir, name);
-        whole = path && nn_ckpt_read(&c, path, &none) == 0;
-        if (!whole)
-            pl_log(t->ctx, "%s is missing or damaged: starting anew", name);
+        rc = path ? nn_ckpt_read(&c, path, &none) : ERR_NOMEM;
         nn_ckpt_free(c);
         mem_free(path);
     }
-    return whole;
+    *whole = rc == 0;
+    if (rc == ERR_NOMEM)
+        return err_set(err, ERR_NOMEM, "out of memory resuming");
+    if (rc != 0)
+        pl_log(t->ctx, "%s is missing or damaged: nothing goes on from it",
+               name);
+    return 0;
 }
 
-/* Reads path if it is of the run that print names. */
 static void forget_progress(struct pl_train *t)
 {
     t->epoch = t->step_in_epoch = t->trainer->step = 0;
@@ -186,14 +199,15 @@ static void read_all(struct reading *r, struct pl_train *t)
     read_params(r, "", &t->model->params);
     read_params(r, "", &t->model->buffers);
     read_optimizer(r, t->trainer->optim);
+    read_gradients(r, t);
     read_generator(r, t);
     read_curve(r, t);
 }
 
-/* Goes on from dir/PL_RESUME_FILE if it is of the run that print names and the
- * other checkpoints are with it. */
-static int load_from(struct pl_train *t, const char *dir, const char *print,
-                     bool *loaded, struct err *err)
+/* Goes on from dir/PL_RESUME_FILE if it is of t's recipe and the other
+ * checkpoints are with it. */
+static int load_from(struct pl_train *t, const char *dir, bool *loaded,
+                     struct err *err)
 {
     struct reading r = {.err = err};
     char *path = io_join(dir, PL_RESUME_FILE);
@@ -206,16 +220,15 @@ static int load_from(struct pl_train *t, const char *dir, const char *print,
     r.path = path;
     if (io_exists(path))
         r.rc = nn_ckpt_read(&c, path, err);
-    if (r.rc == ERR_CORRUPT)
-        pl_log(t->ctx, "--fresh begins this stage anew");
-    is = c ? nn_ckpt_meta(c, "fingerprint") : NULL;
+    is = c ? nn_ckpt_meta(c, "recipe") : NULL;
     r.c = c;
-    if (c && (!is || strcmp(is, print) != 0))
-        pl_log(t->ctx, "%s is of another recipe: starting anew",
-               PL_RESUME_FILE);
+    if (c && (!is || strcmp(is, t->recipe) != 0))
+        pl_log(t->ctx, "%s is of another recipe: nothing goes on from it",
+               path);
     else if (c) {
         read_progress(&r, t);
-        *loaded = r.rc == 0 && checkpoints_whole(t, dir);
+        if (r.rc == 0)
+            r.rc = checkpoints_whole(loaded, t, dir, err);
         if (*loaded)
             read_all(&r, t);
         else
@@ -227,8 +240,9 @@ static int load_from(struct pl_train *t, const char *dir, const char *print,
     return r.rc;
 }
 
-/* Copies checkpoints/<name> of the previous run, if it has one. */
-static int take_over(struct pl_train *t, const char *name, struct err *err)
+/* Copies checkpoints/<name> of the run in dir, if it has one. */
+static int take_over(struct pl_train *t, const char *dir, const char *name,
+                     struct err *err)
 {
     char file[160];
     const char *to;
@@ -238,7 +252,7 @@ static int take_over(struct pl_train *t, const char *name, struct err *err)
 
     (void)snprintf(file, sizeof file, "checkpoints/%s.safetensors", name);
     to = pl_artifact_path(t->ctx, file, err);
-    from = io_join(t->ctx->previous, file);
+    from = io_join(dir, file);
     if (!to || !from)
         rc = err_set(err, ERR_NOMEM, "out of memory taking over %s", file);
     else if (io_exists(from)) {
@@ -251,26 +265,44 @@ static int take_over(struct pl_train *t, const char *name, struct err *err)
     return rc;
 }
 
-/* Goes on from a run of fewer epochs. An evaluation that only its end had
- * brought about would not be in a longer run: then everything begins anew. */
-static int load_previous(struct pl_train *t, bool *loaded, struct err *err)
+/* Goes on from a run in another folder. */
+static int load_other(struct pl_train *t, const char *dir, bool *loaded,
+                      struct err *err)
 {
-    int64_t every = t->with->eval_every_n_epochs, e;
     char name[64];
-    int rc;
+    int64_t e;
+    int rc = load_from(t, dir, loaded, err);
 
-    *loaded = false;
-    if (!t->ctx->previous || every != 1)
-        return 0;
-    rc = load_from(t, t->ctx->previous, t->ctx->previous_fingerprint, loaded,
-                   err);
     if (rc != 0 || !*loaded)
         return rc;
-    rc = take_over(t, "best", err);
+    rc = take_over(t, dir, "best", err);
     for (e = 1; rc == 0 && e <= t->epoch; e++) {
         (void)snprintf(name, sizeof name, "epoch-%lld", (long long)e);
-        rc = take_over(t, name, err);
+        rc = take_over(t, dir, name, err);
     }
+    return rc;
+}
+
+/* The stage's own last results, of fewer epochs. An evaluation that only their
+ * end had brought about would not be in a longer run: they are left alone. */
+static int load_previous(struct pl_train *t, bool *loaded, struct err *err)
+{
+    if (!t->ctx->previous || t->with->eval_every_n_epochs != 1)
+        return 0;
+    return load_other(t, t->ctx->previous, loaded, err);
+}
+
+/* The stage that resume_from names, whose recipe the config was checked for. */
+static int load_named(struct pl_train *t, bool *loaded, struct err *err)
+{
+    const char *dir = pl_stage_file(t->ctx, t->with->resume_from, NULL, err);
+    int rc = dir ? load_other(t, dir, loaded, err) : ERR_NOMEM;
+
+    if (rc == 0 && !*loaded)
+        rc = err_set(err, ERR_CORRUPT,
+                     "stage '%s' left nothing that can be resumed from; "
+                     "--force=%s makes it again",
+                     t->with->resume_from, t->with->resume_from);
     return rc;
 }
 
@@ -280,8 +312,12 @@ int pl_train_load_state(struct pl_train *t, bool *resumed, struct err *err)
 
     *resumed = false;
     if (!t->ctx->fresh)
-        rc = load_from(t, t->ctx->dir, t->ctx->fingerprint, resumed, err);
+        rc = load_from(t, t->ctx->dir, resumed, err);
     if (rc == 0 && !*resumed)
         rc = load_previous(t, resumed, err);
+    if (rc == ERR_CORRUPT)
+        pl_log(t->ctx, "--fresh begins this stage anew");
+    if (rc == 0 && !*resumed && t->with->resume_from)
+        rc = load_named(t, resumed, err);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "pipeline/operator_report.h"
 #include "pipeline/train_run.h"
 
 struct nn_optim_spec pl_optimizer_spec(const struct pl_optimizer *o)
@@ -30,7 +31,8 @@ struct nn_optim_spec pl_optimizer_spec(const struct pl_optimizer *o)
     return s;
 }
 
-struct nn_loss pl_loss_of(const struct pl_train_with *w,
+struct nn_loss pl_loss_of(const struct pl_config *config,
+                          const struct pl_train_with *w,
                           const struct nn_data *data)
 {
     struct nn_loss loss = {.label_smoothing = w->label_smoothing,
@@ -46,13 +48,17 @@ struct nn_loss pl_loss_of(const struct pl_train_with *w,
     case PL_LOSS_MSE:
         loss.type = NN_LOSS_MSE;
         break;
+    case PL_LOSS_OWN:
+        loss.type = NN_LOSS_CUSTOM;
+        loss.custom = &pl_config_operator(config, w->own_loss)->custom;
+        break;
     default:
         loss.type = nn_loss_default(data);
     }
     return loss;
 }
 
-static void place_at(struct err *err, const struct pl_node *node)
+void pl_err_at_node(struct err *err, const struct pl_node *node)
 {
     if (node && node->loc.file)
         err_at(err, "%s:%d:%d", node->loc.file->path, node->loc.line,
@@ -76,7 +82,8 @@ int pl_model_new(struct nn_model **out, const struct pl_config *config,
     rc = nn_model_new(out, be, &(struct nn_model_spec){spec, n, *sample}, gen,
                       &bad, err);
     if (rc == ERR_CONFIG && bad < m->layers.n)
-        place_at(err, ((const struct pl_layer *)m->layers.items)[bad].node);
+        pl_err_at_node(err,
+                       ((const struct pl_layer *)m->layers.items)[bad].node);
     mem_free(spec);
     return rc;
 }
@@ -92,11 +99,12 @@ static int open_trainer(struct pl_train *t, struct err *err)
         .fusion = w->fusion ? NN_FUSION_ALL : NN_FUSION_NONE,
         .execution = NN_EXEC_RECORDED,
         .dropout_seed = (uint64_t)w->seed,
+        .order = pl_step_order(w),
     };
     int rc = nn_trainer_new(&t->trainer, t->model, t->sets.train, &opts, err);
 
     if (rc == ERR_CONFIG)
-        place_at(err, pl_config_model(t->ctx->config, w->model)->node);
+        pl_err_at_node(err, pl_config_model(t->ctx->config, w->model)->node);
     return rc;
 }
 
@@ -118,6 +126,18 @@ static void set_schedule(struct pl_train *t)
     t->sched.total_steps = t->with->epochs * t->steps_per_epoch;
 }
 
+/* Nothing is trained with gradients that are wrong. */
+static int check_operators(struct pl_train *t, struct err *err)
+{
+    const struct pl_config *c = t->ctx->config;
+    const struct pl_train_with *w = t->with;
+    const struct pl_operator *loss =
+        w->own_loss ? pl_config_operator(c, w->own_loss) : NULL;
+
+    return pl_operators_must_hold(t->ctx, pl_config_model(c, w->model), loss,
+                                  err);
+}
+
 int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx, struct err *err)
 {
     const struct pl_train_with *w = ctx->stage->with;
@@ -133,10 +153,15 @@ int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx, struct err *err)
     t->ctx = ctx;
     t->with = w;
     t->best = NAN;
-    rc = pl_open_dataset(ctx, w->dataset, &t->sets, err);
+    rc = pl_train_recipe(t->recipe, ctx->stage, err);
+    if (rc == 0)
+        rc = pl_open_dataset(ctx, w->dataset, &t->sets, err);
     if (rc != 0)
         return rc;
-    t->loss = pl_loss_of(w, t->sets.train);
+    t->loss = pl_loss_of(ctx->config, w, t->sets.train);
+    rc = check_operators(t, err);
+    if (rc != 0)
+        return rc;
     rng_mt_seed(&t->gen, (uint64_t)w->seed);
     rc = pl_model_new(&t->model, ctx->config, w->model, ctx->be,
                       &t->sets.train->sample, &t->gen, err);

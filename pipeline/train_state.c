@@ -166,7 +166,7 @@ static void add_progress(struct bundle *b, const struct pl_train *t)
 {
     const struct nn_optim *o = t->trainer->optim;
 
-    add_meta(b, "fingerprint", t->ctx->fingerprint);
+    add_meta(b, "recipe", t->recipe);
     add_meta_int(b, "epoch", t->epoch);
     add_meta_int(b, "step_in_epoch", t->step_in_epoch);
     add_meta_int(b, "step", t->trainer->step);
@@ -213,7 +213,7 @@ int pl_train_save_state(struct pl_train *t, struct err *err)
     struct bundle b = {.n = 0};
     struct nn_shape curve = nn_shape2((int64_t)t->curve.n, PL_CURVE_COLUMNS);
     size_t most =
-        (size_t)t->model->params.n * (size_t)(1 + t->trainer->optim->n_state) +
+        (size_t)t->model->params.n * (size_t)(2 + t->trainer->optim->n_state) +
         (size_t)t->model->buffers.n + 3;
     int rc;
 
@@ -223,6 +223,8 @@ int pl_train_save_state(struct pl_train *t, struct err *err)
     rc = add_model(&b, t->model, err);
     if (rc == 0)
         rc = add_optimizer(&b, t, err);
+    if (rc == 0 && t->trainer->held)
+        rc = add_params(&b, "gradient.", &t->model->grads, err);
     if (rc == 0 && !b.failed) {
         add_generator(&b, t);
         if (t->curve.n > 0)

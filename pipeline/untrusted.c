@@ -1,9 +1,7 @@
 #include "pipeline/untrusted.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -11,57 +9,12 @@
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "pipeline/fetch_cache.h"
+#include "pipeline/real_path.h"
 #include "pipeline/recipe.h"
 #include "pipeline/stage.h"
+#include "pipeline/url.h"
 
 /* --- paths --- */
-
-/* path without links; what does not exist stands behind the part that does.
- * false: it cannot be told, as with `..` below what is not there. */
-static bool real_path(char out[PATH_MAX], const char *path)
-{
-    char *part = mem_strdup(path), *slash;
-    size_t kept, rest;
-
-    while (part && !realpath(part[0] ? part : ".", out)) {
-        slash = strrchr(part, '/');
-        if (errno != ENOENT || strcmp(slash ? slash + 1 : part, "..") == 0 ||
-            strcmp(slash ? slash + 1 : part, ".") == 0) {
-            mem_free(part);
-            return false;
-        }
-        if (slash == part)
-            part[slash[1] ? 1 : 0] = '\0';
-        else
-            *(slash ? slash : part) = '\0';
-    }
-    if (!part)
-        return false;
-    kept = strlen(part);
-    mem_free(part);
-    rest = strlen(path + kept);
-    if (rest == 0)
-        return true;
-    if (strlen(out) + 1 + rest >= PATH_MAX)
-        return false;
-    if (path[kept] != '/' && out[strlen(out) - 1] != '/')
-        memcpy(out + strlen(out), "/", 2);
-    memcpy(out + strlen(out), path + kept, rest + 1);
-    return true;
-}
-
-/* True if real is folder or below it. */
-static bool is_below(const char *real, const char *folder)
-{
-    char base[PATH_MAX];
-    size_t len;
-
-    if (!folder || !real_path(base, folder))
-        return false;
-    len = strlen(base);
-    return strncmp(real, base, len) == 0 &&
-           (real[len] == '\0' || real[len] == '/' || len == 1);
-}
 
 static bool may_read(struct pl_loader *l, const char *path)
 {
@@ -69,12 +22,12 @@ static bool may_read(struct pl_loader *l, const char *path)
     struct err none = {0};
     bool good;
 
-    if (!real_path(real, path))
+    if (!pl_real_path(real, path))
         return false;
-    if (is_below(real, l->session->main->dir) ||
-        is_below(real, l->session->out))
+    if (pl_is_below(real, l->session->main->dir) ||
+        pl_is_below(real, l->session->out))
         return true;
-    good = pl_cache_dir(&cache, NULL, &none) == 0 && is_below(real, cache);
+    good = pl_cache_dir(&cache, NULL, &none) == 0 && pl_is_below(real, cache);
     mem_free(cache);
     return good;
 }
@@ -99,26 +52,6 @@ bool pl_untrusted_path(struct pl_loader *l, const char *path, struct pl_loc loc)
     return true;
 }
 
-/* The scalar in node that stands for path, or NULL. */
-static const struct pl_node *
-find_path(struct pl_loader *l, const struct pl_node *node, const char *path)
-{
-    const struct pl_node *found = NULL;
-    const char *here;
-    size_t i;
-
-    if (node->kind == PL_SCALAR) {
-        here = pl_schema_path(node, l->arena);
-        l->d->nomem = l->d->nomem || !here;
-        return here && strcmp(here, path) == 0 ? node : NULL;
-    }
-    for (i = 0; !found && i < node->n; i++)
-        found = find_path(
-            l, node->kind == PL_MAP ? node->pairs[i].value : node->items[i],
-            path);
-    return found;
-}
-
 struct paths {
     struct pl_loader *l;
     const struct pl_node *with; /* where they stand */
@@ -128,7 +61,8 @@ struct paths {
 static void on_path(void *user, const char *path)
 {
     const struct paths *p = user;
-    const struct pl_node *n = p->with ? find_path(p->l, p->with, path) : NULL;
+    const struct pl_node *n =
+        p->with ? pl_load_find_path(p->l, p->with, path) : NULL;
 
     (void)pl_untrusted_path(p->l, path, n ? n->loc : p->loc);
 }
@@ -164,9 +98,13 @@ static void check_address(struct pl_loader *l, const char *url,
     size_t len;
 
     if (strncmp(url, https, sizeof https - 1) != 0) {
+        struct str shown = {0};
+
+        pl_url_mask(&shown, url);
         pl_diag_error(l->d, loc,
                       "an untrusted file fetches by https:// only, not '%s'",
-                      url);
+                      shown.text ? shown.text : "");
+        str_free(&shown);
         return;
     }
     len = strcspn(host, "/?#");
@@ -266,6 +204,28 @@ static void check_datasets(struct pl_loader *l)
     }
 }
 
+/* Weights of a layer into which `in` numbers go, as far as the file tells. */
+static double layer_weights(const struct pl_layer *l, double in)
+{
+    const struct nn_own_layer *own = l->own ? &l->own->layer : NULL;
+    double sum = 0;
+    int i, k;
+
+    if (!own)
+        return in * (double)l->out;
+    for (i = 0; i < own->n_param; i++) {
+        const struct nn_own_param *p = &own->param[i];
+        double n = 1;
+
+        for (k = 0; k < p->ndim; k++)
+            n *= p->dim[k] == NN_DIM_IN    ? in
+                 : p->dim[k] == NN_DIM_OUT ? (double)l->out
+                                           : (double)p->dim[k];
+        sum += n;
+    }
+    return sum;
+}
+
 static void check_models(struct pl_loader *l)
 {
     size_t i, k;
@@ -276,10 +236,9 @@ static void check_models(struct pl_loader *l)
         double in = 1, weights = 0;
 
         for (k = 0; k < m->layers.n; k++) {
-            if (layer[k].out <= 0)
-                continue;
-            weights += in * (double)layer[k].out;
-            in = (double)layer[k].out;
+            weights += layer_weights(&layer[k], in);
+            if (layer[k].out > 0)
+                in = (double)layer[k].out;
         }
         if (weights > PL_UNTRUSTED_WEIGHTS)
             pl_diag_error(l->d, m->node->loc,

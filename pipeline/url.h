@@ -9,7 +9,8 @@
 /* Whether text begins with http:// or https://. */
 bool pl_url_is(const char *text);
 
-/* Appends text with "user:password@" in every address of it made "***@". */
+/* Appends text with "user:password@" in every address of it made "***@", and
+ * "?name=value" "?name=***". */
 void pl_url_mask(struct str *out, const char *text);
 
 /* Appends scheme, host and port of an address, without user and password; of

@@ -31,6 +31,19 @@ FUNCTIONS = {
     "detach": lambda x: x.detach(),
     "mse": F.mse_loss,
     "bce_with_logits": F.binary_cross_entropy_with_logits,
+    "transpose": lambda x, a, b: x.transpose(a, b),
+    "max": lambda x, d=None: x.max() if d is None else x.max(d)[0],
+    "linear": F.linear,
+    "conv2d": F.conv2d,
+    "max_pool2d": F.max_pool2d,
+    "avg_pool2d": F.avg_pool2d,
+    "batch_norm": lambda x, w, b, eps=1e-5:
+        F.batch_norm(x, None, None, w, b, training=True, eps=eps),
+    "layer_norm": lambda x, w, b, eps=1e-5:
+        F.layer_norm(x, w.shape, w, b, eps),
+    "embedding": lambda table, rows: F.embedding(rows.long(), table),
+    "cross_entropy": lambda z, t, label_smoothing=0.0:
+        F.cross_entropy(z, t.long(), label_smoothing=label_smoothing),
     "cat": lambda a, b, dim=0: torch.cat((a, b), dim),
     "true": True,
 }
@@ -40,18 +53,25 @@ class Program:
     def __init__(self, rng):
         self.rng, self.lines, self.names = rng, [], []
         self.inputs = {}
-        for i in range(rng.randint(2, 5)):
+        for _ in range(rng.randint(2, 5)):
             shape = rng.choice(SHAPES)
-            x = torch.tensor([rng.uniform(-2, 2) for _ in range(
-                torch.Size(shape).numel())], dtype=torch.float64)
-            self.inputs[f"x{i}"] = (x.reshape(shape), rng.random() < 0.8)
-            self.names.append((f"x{i}", shape, 0))
+            self.names.append((self.given(shape), shape, 0))
         self.inputs["x0"] = (self.inputs["x0"][0], True)
         for _ in range(rng.randint(4, 30)):
             self.step()
         self.lines.append("L = " + " + ".join(
             f"mean({n})" for n in ["x0"] + [n[0] for n in self.names[-4:]]))
         self.lines.append("backward(L)")
+
+    def given(self, shape, classes=None):
+        """A new input: uniform, or the numbers of rows or classes."""
+        name, n = f"x{len(self.inputs)}", torch.Size(shape).numel()
+        x = torch.tensor([self.rng.uniform(-2, 2) if classes is None else
+                          self.rng.randrange(classes) for _ in range(n)],
+                         dtype=torch.float64)
+        self.inputs[name] = (x.reshape(shape),
+                             classes is None and self.rng.random() < 0.8)
+        return name
 
     def pick(self, test=lambda s: True):
         few = [n for n in self.names if test(n[1]) and n[2] < DEPTH]
@@ -110,12 +130,79 @@ class Program:
                  (f"bce_with_logits({n}, detach(sigmoid({n})))", ())]
         if len(shape) == 2:
             forms.append((f"{n}.T", shape[::-1]))
+        if len(shape) > 2:
+            forms.append((f"transpose({n}, 0, {axis})", shape[axis:axis + 1]
+                          + shape[1:axis] + shape[:1] * (axis > 0)
+                          + shape[axis + 1:]))
+        forms.append((f"max({n}, {axis})", less))
         text, out = self.rng.choice(forms)
         return text, out, d + 1
 
+    def layer(self):
+        """A layer with parameters of its own, on a value or on new input."""
+        return self.rng.choice([self.linear, self.embedding, self.losses,
+                                self.norms, self.image, self.image])()
+
+    def linear(self):
+        a = self.pick(lambda s: len(s) == 2)
+        if not a:
+            return None
+        n, shape, d = a
+        out = self.rng.randint(1, 4)
+        w, b = self.given((out, shape[1])), self.given((out,))
+        return f"tanh(linear({n}, {w}, {b}))", (shape[0], out), d + 1
+
+    def embedding(self):
+        a = self.pick(lambda s: len(s) == 2)
+        n, shape, d = a or (self.given((5, 2)), (5, 2), 0)
+        rows = self.rng.choice([(4,), (2, 3)])
+        index = self.given(rows, shape[0])
+        return f"embedding({n}, {index})", rows + shape[1:], d + 1
+
+    def losses(self):
+        a = self.pick(lambda s: len(s) == 2 and s[1] > 1)
+        if not a:
+            return None
+        n, shape, d = a
+        t = self.given(shape[:1], shape[1])
+        more = self.rng.choice(["", ", label_smoothing=0.1"])
+        return f"cross_entropy({n}, {t}{more})", (), d + 1
+
+    def norms(self):
+        a = self.pick(lambda s: len(s) >= 2 and s[-1] > 1)
+        if not a:
+            return None
+        n, shape, d = a
+        eps = self.rng.choice(["", ", eps=0.1"])
+        last = shape[-self.rng.randint(1, 2):]
+        if self.rng.random() < 0.5 and len(last) < len(shape):
+            w, b = self.given(last), self.given(last)
+            return f"layer_norm({n}, {w}, {b}{eps})", shape, d + 1
+        if torch.Size(shape).numel() < 2 * shape[1]:
+            return None
+        w, b = self.given(shape[1:2]), self.given(shape[1:2])
+        return f"batch_norm({n}, {w}, {b}{eps})", shape, d + 1
+
+    def image(self):
+        a = self.pick(lambda s: len(s) == 4 and min(s[2:]) >= 3)
+        n, shape, d = a or (self.given((2, 2, 5, 4)), (2, 2, 5, 4), 0)
+        stride, padding = self.rng.randint(1, 2), self.rng.randint(0, 1)
+        kernel = self.rng.randint(2, 3)
+        size = tuple((s + 2 * padding - kernel) // stride + 1
+                     for s in shape[2:])
+        if self.rng.random() < 0.5:
+            pool = self.rng.choice(["max_pool2d", "avg_pool2d"])
+            return (f"{pool}({n}, {kernel}, {stride}, {padding})",
+                    shape[:2] + size, d + 1)
+        out = self.rng.randint(1, 3)
+        w = self.given((out, shape[1], kernel, kernel))
+        more = self.rng.choice(["", f", {self.given((out,))}"])
+        return (f"tanh(conv2d({n}, {w}{more}, stride={stride}, "
+                f"padding={padding}))", (shape[0], out) + size, d + 1)
+
     def step(self):
-        made = self.rng.choice(
-            [self.unary, self.binary, self.binary, self.product, self.shaped])()
+        made = self.rng.choice([self.unary, self.binary, self.binary,
+                                self.product, self.shaped, self.layer])()
         if made is None or torch.Size(made[1]).numel() > 400:
             return
         text, shape, depth = made

@@ -18,15 +18,21 @@ int io_read_file(char **out, size_t *len, const char *path, size_t max,
                  struct err *err)
 {
     struct str s = {0};
+    struct stat st;
     ssize_t got;
     char *buf = NULL;
     int fd, rc = 0;
 
     *out = NULL;
     *len = 0;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* O_NONBLOCK: a pipe without a writer must not hang us. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_sys(err, "cannot open '%s'", path);
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        rc = err_set(err, ERR_IO, "'%s' is not a regular file", path);
+        goto done;
+    }
     buf = mem_alloc(OUT_BUFFER);
     if (!buf) {
         rc = err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);

@@ -24,11 +24,12 @@ static void cpu_close(struct nn_backend *be)
 }
 
 static int cpu_alloc(struct nn_backend *be, struct nn_buf **out, size_t size,
-                     struct err *err)
+                     enum nn_category cat, struct err *err)
 {
     struct nn_buf *buf = NULL;
 
     (void)be;
+    (void)cat;
     *out = NULL;
     if (size <= SIZE_MAX - BUF_HEAD)
         buf = mem_alloc_aligned(BUF_HEAD + size);

@@ -1,18 +1,11 @@
 /* One row for each operator: what runs it and which operands it takes. */
 #include "nn/cpu/cpu_ops.h"
 
-#include <stdio.h>
-#include <string.h>
+#include "nn/operands.h"
 
-/* Operands in order, inputs > outputs, '[' before the first optional one:
- *   f  float32 or float64, the same all through the call, plain rows
- *   w  likewise, in either layout
- *   s  float32, plain rows          p  float32, either layout
- *   i  int32, plain rows            l  int64, plain rows
- *   r  any type, plain rows         x  any */
 struct row {
     int (*run)(struct cpu *cpu, const struct nn_call *call, struct err *err);
-    const char *operands;
+    const char *operands; /* see nn_operands_fit */
 };
 
 static const struct row rows[NN_OP_COUNT] = {
@@ -98,96 +91,11 @@ static const struct row rows[NN_OP_COUNT] = {
     [NN_OP_ARGMAX] = {cpu_op_argmax, "f>i"},
 };
 
-/* Whether t is what the letter asks for. *type is the float type of the call
- * so far, -1 before the first. */
-static bool operand_fits(char letter, const struct nn_tensor *t, int *type)
-{
-    if (!t)
-        return false;
-    if (letter == 'x')
-        return true;
-    if (letter != 'w' && letter != 'p' && t->layout != NN_ROWS)
-        return false;
-    if (letter == 'r')
-        return true;
-    if (letter == 'l')
-        return t->dtype == NN_I64;
-    if (letter == 'i')
-        return t->dtype == NN_I32;
-    if (letter == 's' || letter == 'p')
-        return t->dtype == NN_F32;
-    if (t->dtype != NN_F32 && t->dtype != NN_F64)
-        return false;
-    if (*type < 0)
-        *type = (int)t->dtype;
-    return *type == (int)t->dtype;
-}
-
-/* Matches n tensors with the letters at *s up to '>' or the end. */
-static bool operands_fit(const char **s, struct nn_tensor *const *t, int n,
-                         int *type)
-{
-    bool optional = false;
-    int i = 0;
-
-    for (; **s && **s != '>'; (*s)++) {
-        if (**s == '[') {
-            optional = true;
-            continue;
-        }
-        if (i == n) {
-            if (!optional)
-                return false;
-            continue;
-        }
-        if (!operand_fits(**s, t[i++], type))
-            return false;
-    }
-    return i == n;
-}
-
 bool cpu_supports(const struct nn_backend *be, const struct nn_call *call)
 {
-    const char *s;
-    int type = -1;
-
     (void)be;
-    if ((unsigned)call->op >= NN_OP_COUNT || !rows[call->op].run)
-        return false;
-    s = rows[call->op].operands;
-    if (!operands_fit(&s, call->in, call->n_in, &type))
-        return false;
-    s++; /* '>' */
-    return operands_fit(&s, call->out, call->n_out, &type);
-}
-
-/* ", float32 (128, 10)" for each operand, appended to buf. */
-static void append_operands(char *buf, size_t size, struct nn_tensor *const *t,
-                            int n)
-{
-    char shape[96];
-
-    for (int i = 0; i < n; i++) {
-        size_t used = strlen(buf);
-
-        (void)snprintf(buf + used, size - used, "%s%s %s%s", i > 0 ? ", " : "",
-                       nn_dtype_name(t[i]->dtype),
-                       nn_shape_text(&t[i]->shape, shape, sizeof shape),
-                       t[i]->layout == NN_WEIGHT ? " weight" : "");
-    }
-}
-
-static const char *operands_text(const struct nn_call *call, char *buf,
-                                 size_t size)
-{
-    size_t used;
-
-    buf[0] = '\0';
-    append_operands(buf, size, call->in, call->n_in);
-    used = strlen(buf);
-    (void)snprintf(buf + used, size - used, "%s-> ", used ? " " : "");
-    append_operands(buf, size, call->out, call->n_out);
-    return buf;
+    return (unsigned)call->op < NN_OP_COUNT && rows[call->op].run &&
+           nn_operands_fit(call, rows[call->op].operands);
 }
 
 int cpu_shape_error(const struct nn_call *call, struct err *err)
@@ -196,7 +104,7 @@ int cpu_shape_error(const struct nn_call *call, struct err *err)
 
     return err_set(err, ERR_SHAPE, "%s: operands do not fit each other: %s",
                    nn_op_name(call->op),
-                   operands_text(call, text, sizeof text));
+                   nn_operands_text(call, text, sizeof text));
 }
 
 int cpu_run(struct nn_backend *be, const struct nn_call *call, struct err *err)
@@ -206,6 +114,6 @@ int cpu_run(struct nn_backend *be, const struct nn_call *call, struct err *err)
     if (!cpu_supports(be, call))
         return err_set(err, ERR_SHAPE, "%s is not in the cpu backend for: %s",
                        nn_op_name(call->op),
-                       operands_text(call, text, sizeof text));
+                       nn_operands_text(call, text, sizeof text));
     return rows[call->op].run((struct cpu *)be, call, err);
 }

@@ -270,6 +270,18 @@ fails() {
     says "Could not resolve host: locked.invalid"
 }
 
+@test "a token in the query of an address is not shown or kept" {
+    from "$(base status-404)/?token=s3cret&v=1"
+    run -4 pipeline run "$T/x.yaml" --out "$T/out" -v \
+        "datasets.d.mirrors=[\"$(base status-500)/?token=s3cret&v=1\"]"
+    says "?token=***&v=***: HTTP 500"
+    [[ $output != *s3cret* ]]
+    run -1 grep -r s3cret "$T/out"
+    run pipeline show "$T/x.yaml"
+    says "?token=***&v=***"
+    [[ $output != *s3cret* ]]
+}
+
 @test "eight at once on an empty cache fetch once" {
     from "$(base slow)"
     pids=

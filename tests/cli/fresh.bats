@@ -110,7 +110,8 @@ plan() {
     blobs "$T/blobs.yaml"
     sed -i 's/metric: test.accuracy/metric: test.acuracy/' "$T/blobs.yaml"
     blobs_run
-    is_status 1
+    is_status 2
+    says "a stage that uses train has no metric 'test.acuracy'"
     says "did you mean 'test.accuracy'?"
 }
 
@@ -224,7 +225,7 @@ name: own
 datasets:
   d: {type: csv, target: label, classes: 2, mirrors: data, files: {train: {path: t.csv}}}
 models:
-  m: {layers: [{type: linear, out: 1}]}
+  m: {layers: [{type: linear, out: 1}, squeeze]}
 stages:
   t:
     uses: train

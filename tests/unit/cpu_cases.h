@@ -139,27 +139,25 @@ run_case(struct nn_backend *be, const struct op_case *c, enum nn_dtype dtype)
     return r;
 }
 
-static inline void check_same_bits(const struct cpus *cpus,
-                                   const struct op_case *cases, int n)
+static inline void check_same_bits(const struct op_case *cases, int n)
 {
     for (int i = 0; i < n; i++) {
-        struct result want = run_case(cpus->be[0], &cases[i], NN_F32);
+        struct result want = run_case(cpus.be[0], &cases[i], NN_F32);
 
-        for (int k = 1; k < cpus->n; k++) {
-            struct result got = run_case(cpus->be[k], &cases[i], NN_F32);
+        for (int k = 1; k < cpus.n; k++) {
+            struct result got = run_case(cpus.be[k], &cases[i], NN_F32);
 
             if (got.size != want.size ||
                 memcmp(got.bytes, want.bytes, got.size) != 0)
                 fail_msg("case %d (%s) differs on %s", i,
-                         nn_op_name(cases[i].op), cpus->be[k]->description);
+                         nn_op_name(cases[i].op), cpus.be[k]->description);
             free(got.bytes);
         }
         free(want.bytes);
     }
 }
 
-static inline void check_close_to_float64(const struct cpus *cpus,
-                                          const struct op_case *cases, int n)
+static inline void check_close_to_float64(const struct op_case *cases, int n)
 {
     for (int i = 0; i < n; i++) {
         const struct op_case *c = &cases[i];
@@ -168,8 +166,8 @@ static inline void check_close_to_float64(const struct cpus *cpus,
 
         if (c->f32_only || c->int_out)
             continue;
-        f = run_case(cpus->be[1], c, NN_F32);
-        d = run_case(cpus->be[1], c, NN_F64);
+        f = run_case(cpus.be[1], c, NN_F32);
+        d = run_case(cpus.be[1], c, NN_F64);
         for (int64_t k = 0; k < numel; k++) {
             float x;
             double y, close = c->close > 0 ? c->close : 1e-5;

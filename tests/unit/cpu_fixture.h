@@ -17,7 +17,10 @@ struct cpus {
     int n;
 };
 
-static inline void cpus_open(struct cpus *c)
+static struct cpus cpus;
+
+/* For cmocka_run_group_tests. */
+static inline int cpus_open(void **state)
 {
     static const struct {
         const char *isa;
@@ -25,17 +28,21 @@ static inline void cpus_open(struct cpus *c)
     } all[] = {{"scalar", 1}, {"avx2", 1}, {"avx512", 1}, {NULL, 2},
                {NULL, 3},     {NULL, 7},   {"scalar", 2}};
 
-    c->n = 0;
+    (void)state;
+    cpus.n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (nn_cpu_open(&c->be[c->n], all[i].threads, all[i].isa, NULL) == 0)
-            c->n++;
-    assert_true(c->n >= 5);
+        if (nn_cpu_open(&cpus.be[cpus.n], all[i].threads, all[i].isa, NULL) ==
+            0)
+            cpus.n++;
+    return cpus.n >= 5 ? 0 : -1;
 }
 
-static inline void cpus_close(struct cpus *c)
+static inline int cpus_close(void **state)
 {
-    for (int i = 0; i < c->n; i++)
-        nn_backend_close(c->be[i]);
+    (void)state;
+    for (int i = 0; i < cpus.n; i++)
+        nn_backend_close(cpus.be[i]);
+    return 0;
 }
 
 /* xorshift: the same numbers everywhere */
@@ -163,28 +170,35 @@ static inline int padding_is_zero(const struct nn_tensor *t)
     return 1;
 }
 
-static inline float *random_floats(int64_t n, uint32_t seed)
+static inline void fill_random(float *x, int64_t n, uint32_t seed)
 {
-    float *x = malloc((size_t)n * sizeof *x);
-
-    assert_non_null(x);
     for (int64_t i = 0; i < n; i++)
         x[i] = next_float(&seed);
+}
+
+static inline float *random_floats(int64_t n, uint32_t seed)
+{
+    float *x = malloc((size_t)(n ? n : 1) * sizeof *x);
+
+    assert_non_null(x);
+    fill_random(x, n, seed);
     return x;
 }
 
+/* t, which be computed, is want to the bit. */
 static inline void assert_same(const float *want, const struct nn_tensor *t,
-                               const char *what)
+                               const char *what, const struct nn_backend *be)
 {
     int64_t n = nn_tensor_numel(t);
-    float *got = malloc((size_t)n * sizeof *got);
+    float *got = malloc((size_t)(n ? n : 1) * sizeof *got);
 
     assert_non_null(got);
     get(t, got);
     for (int64_t i = 0; i < n; i++)
         if (memcmp(&got[i], &want[i], sizeof *got) != 0)
-            fail_msg("%s, element %lld: %.9g, not %.9g", what, (long long)i,
-                     (double)got[i], (double)want[i]);
+            fail_msg("%s on %s: element %lld is %a, not %a", what,
+                     be->description, (long long)i, (double)got[i],
+                     (double)want[i]);
     free(got);
 }
 

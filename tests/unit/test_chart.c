@@ -141,6 +141,34 @@ static void nan_and_infinity_break_the_line(void **state)
     mem_free(svg);
 }
 
+static void what_is_not_finite_is_marked_on_request(void **state)
+{
+    const double x[] = {1, 2, INFINITY, NAN, 9, 9}, ok[] = {1, 2, 3, 4, 5, 6};
+    const double y[] = {1, INFINITY, NAN, NAN, -INFINITY, NAN};
+    const struct pl_chart_series s[] = {{.name = "a", .x = x, .y = ok, .n = 2},
+                                        {.name = "b", .x = x, .y = y, .n = 6}};
+    struct pl_chart c = chart_of(s, 2);
+    char *svg = draw(&c);
+
+    (void)state;
+    assert_int_equal(count(svg, "inf or nan"), 0);
+    assert_int_equal(count(svg, "class=\"cross"), 0);
+    mem_free(svg);
+    c.mark_gaps = true;
+    svg = draw(&c);
+    assert_int_equal(count(svg, ">inf or nan<"), 1);
+    assert_int_equal(count(svg, "<g class=\"cross axis\">"), 1);
+    assert_int_equal(count(svg, "<g class=\"cross s1\">"), 1);
+    /* The legend's; at 2, inf and nan at 9 (one place), -inf at 9. */
+    assert_int_equal(count(svg, "m-3.5,-3.5"), 4);
+    assert_non_null(strstr(svg, ">9<")); /* the axis reaches that far */
+    mem_free(svg);
+    c.n = 1;
+    svg = draw(&c);
+    assert_int_equal(count(svg, "inf or nan"), 0);
+    mem_free(svg);
+}
+
 static void log_axis_leaves_out_what_is_not_positive(void **state)
 {
     const double y[] = {1, 0, 10, -5, 100};
@@ -407,6 +435,7 @@ int main(void)
         cmocka_unit_test(curve_has_axes_legend_and_description),
         cmocka_unit_test(equal_input_gives_equal_bytes),
         cmocka_unit_test(nan_and_infinity_break_the_line),
+        cmocka_unit_test(what_is_not_finite_is_marked_on_request),
         cmocka_unit_test(log_axis_leaves_out_what_is_not_positive),
         cmocka_unit_test(chart_without_points_says_so),
         cmocka_unit_test(extreme_values_stay_in_the_picture),

@@ -150,7 +150,7 @@ static void references_keep_what_they_refer_to(void **state)
         "  train:\n"
         "    with: {optimizer: \"${vars.opt}\", seed: \"1${vars.digit}\"}\n"
         "    expect:\n"
-        "      - {metric: m, gt: 0, why: \"$${x} "
+        "      - {metric: test.loss, gt: 0, why: \"$${x} "
         "${env.PIPELINE_NO:-none}\"}\n");
     must_load(f, "b.yaml", NULL);
     s = pl_config_stage(f->c, "train");
@@ -193,20 +193,21 @@ static void expectations_are_read(void **state)
     const struct pl_expect *e;
 
     write_file(f, "a.yaml", base);
-    write_file(f, "b.yaml",
-               "version: 1\nname: b\nextends: a.yaml\n"
-               "stages:\n  train:\n    expect:\n"
-               "      - {metric: x, close: 2, atol: 0.1, requires: cuda}\n"
-               "      - {metric: x, close_to: y}\n"
-               "      - {file: curve.csv, exists: true}\n"
-               "      - {manual: true, text: reads well, points: 5}\n");
+    write_file(
+        f, "b.yaml",
+        "version: 1\nname: b\nextends: a.yaml\n"
+        "stages:\n  train:\n    expect:\n"
+        "      - {metric: test.loss, close: 2, atol: 0.1, requires: cuda}\n"
+        "      - {metric: test.loss, close_to: train.loss}\n"
+        "      - {file: curve.csv, exists: true}\n"
+        "      - {manual: true, text: reads well, points: 5}\n");
     must_load(f, "b.yaml", NULL);
     e = pl_config_stage(f->c, "train")->expect;
     assert_int_equal(e[0].relation, PL_REL_CLOSE);
     assert_true(e[0].atol == 0.1 && e[0].rtol == 0 && e[0].bound == 2);
     assert_string_equal(e[0].requires_device, "cuda");
     assert_int_equal(e[1].relation, PL_REL_CLOSE_TO);
-    assert_string_equal(e[1].other, "y");
+    assert_string_equal(e[1].other, "train.loss");
     assert_true(e[1].atol == 1e-8 && e[1].rtol == 1e-5);
     assert_int_equal(e[2].relation, PL_REL_EXISTS);
     assert_string_equal(e[2].file, "curve.csv");

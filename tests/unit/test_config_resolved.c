@@ -68,7 +68,7 @@ static void the_resolved_file_keeps_odd_texts(void **state)
                "vars: {s: \"${env.PIPELINE_TEST_SECRET}\", n: 'null', t: '5',"
                " u: '', v: \"- #: {\\\"\\\\\\t\\n\", w: \"$${x}\"}\n"
                "stages:\n  train:\n    expect:\n"
-               "      - metric: m\n        gt: 1\n"
+               "      - metric: test.loss\n        gt: 1\n"
                "        why: \"${vars.v}${vars.w}${vars.n}${vars.s}\"\n");
     must_load(f, "b.yaml", NULL);
     check_resolved(f);

@@ -140,13 +140,13 @@ static void check_conv(struct nn_backend *be, const struct conv *v)
 
     naive_grad_weight(v, w, x, y); /* first: it needs x and dy as drawn */
     run_conv(be, v, NN_OP_CONV2D_GRAD_WEIGHT, ty, tx, NULL, tw);
-    assert_same(w, tw, "grad_weight");
+    assert_same(w, tw, "grad_weight", be);
     naive_grad_input(v, x, w, y);
     run_conv(be, v, NN_OP_CONV2D_GRAD_INPUT, ty, tw, NULL, tx);
-    assert_same(x, tx, "grad_input");
+    assert_same(x, tx, "grad_input", be);
     naive_forward(v, y, x, w, bias);
     run_conv(be, v, NN_OP_CONV2D, tx, tw, tb, ty);
-    assert_same(y, ty, "forward");
+    assert_same(y, ty, "forward", be);
     nn_tensor_free(tx);
     nn_tensor_free(tw);
     nn_tensor_free(tb);
@@ -166,14 +166,10 @@ static void convolution_is_the_chain_that_the_table_says(void **state)
         {1, 2, 6, 5, 66, 2, 3, 3, 3, 2},
     };
 
-    struct cpus cpus;
-
     (void)state;
-    cpus_open(&cpus);
     for (size_t i = 0; i < sizeof convs / sizeof *convs; i++)
         for (int k = 0; k < cpus.n; k++)
             check_conv(cpus.be[k], &convs[i]);
-    cpus_close(&cpus);
 }
 
 int main(void)
@@ -182,5 +178,5 @@ int main(void)
         cmocka_unit_test(convolution_is_the_chain_that_the_table_says),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, cpus_open, cpus_close);
 }

@@ -7,8 +7,6 @@
 
 #include "tests/unit/cpu_fixture.h"
 
-static struct cpus cpus;
-
 /* One product with everything that nn/op.h says about it, term by term. */
 struct naive {
     int64_t m, n, k;
@@ -34,31 +32,6 @@ static void naive_product(float *c, const struct naive *p)
         }
 }
 
-static float *floats(int64_t n, uint32_t seed)
-{
-    float *x = malloc((size_t)(n ? n : 1) * sizeof *x);
-
-    assert_non_null(x);
-    for (int64_t i = 0; i < n; i++)
-        x[i] = next_float(&seed);
-    return x;
-}
-
-static void expect_same(const struct nn_tensor *t, const float *want,
-                        const char *what, const char *who)
-{
-    int64_t n = nn_tensor_numel(t);
-    float *got = malloc((size_t)(n ? n : 1) * sizeof *got);
-
-    assert_non_null(got);
-    get(t, got);
-    for (int64_t i = 0; i < n; i++)
-        if (memcmp(&got[i], &want[i], sizeof *got) != 0)
-            fail_msg("%s on %s: element %lld is %a, not %a", what, who,
-                     (long long)i, (double)got[i], (double)want[i]);
-    free(got);
-}
-
 /* batch, in, out */
 static const int64_t shapes[][3] = {
     {1, 1, 1},     {1, 784, 10},  {31, 33, 10},  {33, 31, 33}, {128, 784, 65},
@@ -71,8 +44,10 @@ static void check_forward(struct nn_backend *be, const int64_t *s, int act,
                           enum nn_layout layout)
 {
     int64_t m = s[0], k = s[1], n = s[2];
-    float *x = floats(m * k, 1), *w = floats(n * k, 2), *b = floats(n, 3);
-    float *want = floats(m * n, 4);
+    float *x = random_floats(m * k, 1);
+    float *w = random_floats(n * k, 2);
+    float *b = random_floats(n, 3);
+    float *want = random_floats(m * n, 4);
     struct naive p = {m, n, k, x, k, 1, w, 1, k, b, act};
     struct nn_tensor *tx = tensor_of(be, nn_shape2(m, k), NN_F32, NN_ROWS, x);
     struct nn_tensor *tw = tensor_of(be, nn_shape2(n, k), NN_F32, layout, w);
@@ -83,12 +58,12 @@ static void check_forward(struct nn_backend *be, const int64_t *s, int act,
     call.attrs.linear.act = act ? NN_ACT_RELU : NN_ACT_NONE;
     naive_product(want, &p);
     run_call(be, &call);
-    expect_same(ty, want, "linear", be->description);
+    assert_same(want, ty, "linear", be);
     call.n_in = 2;
     p.bias = NULL;
     naive_product(want, &p);
     run_call(be, &call);
-    expect_same(ty, want, "linear without bias", be->description);
+    assert_same(want, ty, "linear without bias", be);
     nn_tensor_free(tx);
     nn_tensor_free(tw);
     nn_tensor_free(tb);
@@ -113,8 +88,10 @@ static void check_grads(struct nn_backend *be, const int64_t *s,
                         enum nn_layout layout)
 {
     int64_t m = s[0], k = s[1], n = s[2];
-    float *x = floats(m * k, 1), *w = floats(n * k, 2), *dy = floats(m * n, 3);
-    float *want = floats(m * k + n * k, 4);
+    float *x = random_floats(m * k, 1);
+    float *w = random_floats(n * k, 2);
+    float *dy = random_floats(m * n, 3);
+    float *want = random_floats(m * k + n * k, 4);
     struct naive in = {m, k, n, dy, n, 1, w, k, 1, NULL, 0};
     struct naive weight = {n, k, m, dy, 1, n, x, k, 1, NULL, 0};
     struct nn_tensor *tx = tensor_of(be, nn_shape2(m, k), NN_F32, NN_ROWS, x);
@@ -125,14 +102,14 @@ static void check_grads(struct nn_backend *be, const int64_t *s,
     call = call_of(NN_OP_LINEAR_GRAD_WEIGHT, 2, ty, tx, NULL, tw);
     naive_product(want, &weight);
     run_call(be, &call);
-    expect_same(tw, want, "linear_grad_weight", be->description);
+    assert_same(want, tw, "linear_grad_weight", be);
     if (layout == NN_WEIGHT)
         assert_true(padding_is_zero(tw));
     assert_int_equal(nn_tensor_set(tw, w, NULL), 0);
     call = call_of(NN_OP_LINEAR_GRAD_INPUT, 2, ty, tw, NULL, tx);
     naive_product(want, &in);
     run_call(be, &call);
-    expect_same(tx, want, "linear_grad_input", be->description);
+    assert_same(want, tx, "linear_grad_input", be);
     nn_tensor_free(tx);
     nn_tensor_free(tw);
     nn_tensor_free(ty);
@@ -158,7 +135,8 @@ static void bias_gradient_is_a_chain_over_samples(void **state)
     for (int c = 0; c < cpus.n; c++)
         for (int i = 0; i < SHAPES; i++) {
             int64_t m = shapes[i][0], n = shapes[i][1];
-            float *dy = floats(m * n, 5), *want = floats(n, 6);
+            float *dy = random_floats(m * n, 5);
+            float *want = random_floats(n, 6);
             struct nn_tensor *t =
                 tensor_of(cpus.be[c], nn_shape2(m, n), NN_F32, NN_ROWS, dy);
             struct nn_tensor *db = vector_of(cpus.be[c], n, want);
@@ -171,7 +149,7 @@ static void bias_gradient_is_a_chain_over_samples(void **state)
                     want[j] += dy[r * n + j];
             }
             run_call(cpus.be[c], &call);
-            expect_same(db, want, "linear_grad_bias", cpus.be[c]->description);
+            assert_same(want, db, "linear_grad_bias", cpus.be[c]);
             nn_tensor_free(t);
             nn_tensor_free(db);
             free(dy);
@@ -183,8 +161,9 @@ static void check_matmul(struct nn_backend *be, const int64_t *s, bool ta,
                          bool tb)
 {
     int64_t m = s[0], k = s[1], n = s[2];
-    float *a = floats(m * k, 1), *b = floats(n * k, 2);
-    float *want = floats(m * n, 4);
+    float *a = random_floats(m * k, 1);
+    float *b = random_floats(n * k, 2);
+    float *want = random_floats(m * n, 4);
     struct naive p = {m, n,          k,          a,    ta ? 1 : k, ta ? m : 1,
                       b, tb ? 1 : n, tb ? k : 1, NULL, 0};
     struct nn_shape sa = ta ? nn_shape2(k, m) : nn_shape2(m, k);
@@ -198,7 +177,7 @@ static void check_matmul(struct nn_backend *be, const int64_t *s, bool ta,
     call.attrs.matmul.tb = tb;
     naive_product(want, &p);
     run_call(be, &call);
-    expect_same(tc, want, "matmul", be->description);
+    assert_same(want, tc, "matmul", be);
     nn_tensor_free(ta_);
     nn_tensor_free(tb_);
     nn_tensor_free(tc);
@@ -271,7 +250,8 @@ static void fused_activation_equals_the_operator_after(void **state)
     } acts[] = {{NN_ACT_RELU, NN_OP_RELU},
                 {NN_ACT_TANH, NN_OP_TANH},
                 {NN_ACT_SIGMOID, NN_OP_SIGMOID}};
-    float *x = floats(9 * 40, 1), *w = floats(40 * 45, 2);
+    float *x = random_floats(9 * 40, 1);
+    float *w = random_floats(40 * 45, 2);
     float want[9 * 45];
 
     (void)state;
@@ -291,7 +271,7 @@ static void fused_activation_equals_the_operator_after(void **state)
         get(y, want);
         call.attrs.linear.act = acts[i % 3].act;
         run_call(be, &call);
-        expect_same(y, want, "fused linear", be->description);
+        assert_same(want, y, "fused linear", be);
         nn_tensor_free(tx);
         nn_tensor_free(tw);
         nn_tensor_free(y);
@@ -319,20 +299,6 @@ static void shapes_that_do_not_fit_are_an_error(void **state)
     nn_tensor_free(y);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    cpus_open(&cpus);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cpus_close(&cpus);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,5 +312,5 @@ int main(void)
         cmocka_unit_test(shapes_that_do_not_fit_are_an_error),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, cpus_open, cpus_close);
 }

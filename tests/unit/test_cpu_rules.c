@@ -10,17 +10,9 @@
 #include "nn/base/rng.h"
 #include "tests/unit/cpu_fixture.h"
 
-static struct cpus cpus;
-
 #define EACH_CPU(be) \
     struct nn_backend *be = cpus.be[0]; \
     for (int each_ = 0; each_ < cpus.n; be = cpus.be[++each_ % cpus.n])
-
-static void fill_random(float *x, int64_t n, uint32_t seed)
-{
-    for (int64_t i = 0; i < n; i++)
-        x[i] = next_float(&seed);
-}
 
 /* out = op(a) or op(a, b), all vectors of n. */
 static void apply(struct nn_backend *be, enum nn_op_id op, float *out,
@@ -418,20 +410,6 @@ static void description_names_threads_and_instruction_set(void **state)
                         "cpu (2 threads, scalar)");
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    cpus_open(&cpus);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cpus_close(&cpus);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,5 +430,5 @@ int main(void)
         cmocka_unit_test(description_names_threads_and_instruction_set),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, cpus_open, cpus_close);
 }

@@ -12,14 +12,6 @@
 
 enum { OUT = 37, IN = 19, N = OUT * IN };
 
-static struct cpus cpus;
-
-static void fill_random(float *x, int64_t n, uint32_t seed)
-{
-    for (int64_t i = 0; i < n; i++)
-        x[i] = next_float(&seed);
-}
-
 static float snap(float x, float bound)
 {
     return fabsf(x) < bound ? 0.0f : x;
@@ -367,20 +359,6 @@ static void a_batch_past_the_end_is_an_error(void **state)
     nn_tensor_free(x);
 }
 
-static int setup(void **state)
-{
-    (void)state;
-    cpus_open(&cpus);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cpus_close(&cpus);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,5 +371,5 @@ int main(void)
         cmocka_unit_test(a_batch_past_the_end_is_an_error),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, cpus_open, cpus_close);
 }

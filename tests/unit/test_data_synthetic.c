@@ -170,6 +170,36 @@ static void bad_options_are_errors(void **state)
     }
 }
 
+static void expect_same_rows(const char *path, int64_t n, uint64_t seed)
+{
+    const struct nn_synthetic_opts opts = {.kind = NN_SYN_BLOBS,
+                                           .n = n,
+                                           .classes = 2,
+                                           .features = 2,
+                                           .noise = 2,
+                                           .seed = seed};
+    const struct nn_csv_opts columns = {.target = "label", .classes = 2};
+    struct nn_data *made = make(&opts), *read;
+    struct err err = {0};
+
+    if (nn_data_open_csv(&read, path, &columns, &err) != 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(read->n, n);
+    assert_true(nn_shape_eq(&read->sample, &made->sample));
+    assert_memory_equal(read->x, made->x, (size_t)n * 2 * sizeof(float));
+    assert_memory_equal(read->label, made->label, (size_t)n * sizeof(int32_t));
+    nn_data_free(made);
+    nn_data_free(read);
+}
+
+/* As examples/data/blobs/README.md says. */
+static void the_shipped_points_are_what_the_generator_gives(void **state)
+{
+    (void)state;
+    expect_same_rows("examples/data/blobs/train.csv", 400, 7);
+    expect_same_rows("examples/data/blobs/test.csv", 200, 8);
+}
+
 static void every_failed_allocation_is_survived(void **state)
 {
     const struct nn_synthetic_opts opts = {
@@ -202,6 +232,7 @@ int main(void)
         cmocka_unit_test(the_bits_are_the_same_everywhere),
         cmocka_unit_test(another_seed_gives_other_numbers),
         cmocka_unit_test(bad_options_are_errors),
+        cmocka_unit_test(the_shipped_points_are_what_the_generator_gives),
         cmocka_unit_test(every_failed_allocation_is_survived),
     };
 

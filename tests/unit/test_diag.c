@@ -40,7 +40,8 @@ static int teardown(void **state)
 
 static struct pl_file file_of(const char *text)
 {
-    return (struct pl_file){"a.yaml", text, strlen(text), NULL};
+    return (struct pl_file){
+        .path = "a.yaml", .text = text, .len = strlen(text)};
 }
 
 static const char *printed(struct fixture *f)

@@ -267,7 +267,8 @@ static void gradients_are_those_of_central_differences(void **state)
 static void every_operator_with_a_gradient_is_checked(void **state)
 {
     static const enum nn_op_id other[] = {
-        NN_OP_SCALE /* part of pow and mean */,
+        NN_OP_SCALE, /* part of pow and mean */
+        NN_OP_COPY,  /* from rows to a weight: test_tape, to the bit */
     };
     (void)state;
     for (int id = 0; id < NN_OP_COUNT; id++) {

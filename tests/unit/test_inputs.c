@@ -75,6 +75,22 @@ static void assert_reason(const struct pl_inputs *was,
     str_free(&s);
 }
 
+static void all_changes_are_told_where_there_are_several(void **state)
+{
+    static const struct pl_config none;
+    struct with a = {5, 0.1, "x", NULL}, b = {10, 0.1, "x", NULL};
+    struct with c = {10, 0.2, "y", NULL};
+    struct pl_inputs was = collect(&a, &none), one = collect(&b, &none);
+    struct pl_inputs three = collect(&c, &none);
+
+    (void)state;
+    assert_string_equal(pl_inputs_changes(&was, &was), "");
+    assert_string_equal(pl_inputs_changes(&was, &one), "");
+    assert_string_equal(pl_inputs_changes(&was, &three),
+                        "with.epochs 5 -> 10\nwith.lr 0.1 -> 0.2\n"
+                        "with.title x -> y");
+}
+
 static void values_stand_under_their_keys(void **state)
 {
     static const struct pl_config none;
@@ -178,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_stand_under_their_keys),
+        cmocka_unit_test(all_changes_are_told_where_there_are_several),
         cmocka_unit_test(changed_value_is_the_reason),
         cmocka_unit_test(long_values_are_cut_between_characters),
         cmocka_unit_test(changed_needs_are_named_by_their_stage),

@@ -18,10 +18,10 @@ static void layer_types_are_those_of_nn(void **state)
     int t;
 
     (void)state;
-    for (t = 0; t < NN_LAYER_COUNT; t++)
+    for (t = 0; t < NN_LAYER_OWN; t++)
         assert_string_equal(type->choices[t],
                             nn_layer_type_name((enum nn_layer_type)t));
-    assert_null(type->choices[NN_LAYER_COUNT]);
+    assert_null(type->choices[NN_LAYER_OWN]);
 }
 
 static void layers_are_handed_to_nn(void **state)
@@ -29,7 +29,8 @@ static void layers_are_handed_to_nn(void **state)
     static const char text[] =
         "layers: [{type: linear, out: 7, bias: false, name: first}, gelu,\n"
         "         {type: dropout, p: 0.25}, {type: linear, out: 2}]\n";
-    struct pl_file file = {"a.yaml", text, sizeof text - 1, NULL};
+    struct pl_file file = {
+        .path = "a.yaml", .text = text, .len = sizeof text - 1};
     struct arena arena = {0};
     struct pl_diag d = {.arena = &arena};
     struct nn_layer_spec *spec;

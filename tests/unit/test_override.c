@@ -77,7 +77,7 @@ static void a_value_on_the_command_line_is_taken_by_the_letter(void **state)
     write_file(f, "a.yaml", base);
     must_load(f, "a.yaml",
               (const char *const[]){
-                  "stages.train.expect=[{metric: loss, lt: 1, why: x}]",
+                  "stages.train.expect=[{metric: train.loss, lt: 1, why: x}]",
                   "stages.train.expect.0.why=a # b: {c} = 'd'", NULL});
     assert_string_equal(pl_config_stage(f->c, "train")->expect[0].why,
                         "a # b: {c} = 'd'");

@@ -30,6 +30,20 @@ static const char text[] =
     "    expect: [{metric: test.accuracy, ge: 0}]\n"
     "  evaluate: {uses: evaluate, with: {from: train}}\n";
 
+/* The same with a second stage that goes on from the first. */
+static const char resuming[] =
+    "version: 1\n"
+    "name: t\n"
+    "datasets: {blobs: {type: synthetic, n_train: 40, n_test: 20,\n"
+    "                   split: {validation: 10}}}\n"
+    "models: {line: {layers: [{type: linear, out: 2}]}}\n"
+    "defaults:\n"
+    "  train: {dataset: blobs, model: line, batch_size: 20, epochs: 1,\n"
+    "          lr: 0.01, optimizer: adam, checkpoint: {every_n_epochs: 1}}\n"
+    "stages:\n"
+    "  train: {uses: train}\n"
+    "  more: {uses: train, with: {epochs: 2, resume_from: train}}\n";
+
 static void on_begin(void *user, const char *device, const char *recipe)
 {
     (void)user;
@@ -92,6 +106,14 @@ static int set_up(void **state)
         return -1;
     (void)snprintf(file, sizeof file, "%s/t.yaml", out);
     return io_write_file(file, text, strlen(text), &err);
+}
+
+static int set_up_resuming(void **state)
+{
+    struct err err = {0};
+    int rc = set_up(state);
+
+    return rc != 0 ? rc : io_write_file(file, resuming, strlen(resuming), &err);
 }
 
 static void forget(void)
@@ -203,6 +225,27 @@ static void next_run_that_fails_leaves_what_was_good(void **state)
     }
 }
 
+static void a_resumed_stage_fails_cleanly_and_completes_later(void **state)
+{
+    char want[65], got[65];
+    long n, failures = 0;
+    int rc = -1;
+
+    (void)state;
+    assert_int_equal(run(0, 1), 0);
+    hash_of(want, "more/checkpoints/resume.safetensors");
+    for (n = 1; rc != 0; n += step()) {
+        forget();
+        rc = run(n, 1);
+        failures += rc != 0;
+        assert_true(rc == 0 || rc == ERR_NOMEM);
+        assert_int_equal(run(0, 1), 0);
+        hash_of(got, "more/checkpoints/resume.safetensors");
+        assert_string_equal(got, want);
+    }
+    assert_true(failures > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +253,9 @@ int main(void)
             first_run_fails_cleanly_and_completes_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             next_run_that_fails_leaves_what_was_good, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_resumed_stage_fails_cleanly_and_completes_later, set_up_resuming,
+            tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nn/base/mem.h"
 #include "pipeline/recipe.h"
 #include "pipeline/schema.h"
 #include "pipeline/stage.h"
-#include "pipeline/yaml.h"
+#include "tests/unit/yaml_fixture.h"
 
 enum colour { RED, GREEN };
 static const char *const colours[] = {"red", "green", NULL};
@@ -111,39 +110,12 @@ static const struct pl_schema all_schema = {
     .size = sizeof(struct all),
 };
 
-struct fixture {
-    struct arena arena;
-    struct pl_diag d;
-    struct pl_file file;
-    struct str out;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = mem_zalloc(sizeof *f);
-
-    if (!f)
-        return -1;
-    f->d.arena = &f->arena;
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    arena_free(&f->arena);
-    str_free(&f->out);
-    mem_free(f);
-    return mem_live() == 0 ? 0 : -1;
-}
-
 static size_t read_all(struct fixture *f, struct all *out, const char *text)
 {
     const struct pl_node *n;
 
-    f->file = (struct pl_file){"dir/a.yaml", text, strlen(text), "dir"};
+    f->file = (struct pl_file){
+        .path = "dir/a.yaml", .text = text, .len = strlen(text), .dir = "dir"};
     n = pl_yaml_parse(&f->file, 0, &f->arena, &f->d);
     assert_non_null(n);
     return pl_schema_read(&all_schema, out, n, "all", NULL, &f->arena, &f->d);
@@ -302,6 +274,7 @@ static void check_table(const struct pl_schema *s)
             assert_non_null(f->example);
         if (f->type == PL_T_ENUM)
             assert_non_null(f->choices);
+        assert_true(f->own + sizeof(char *) <= s->size);
         for (k = 0; k < i; k++) {
             assert_string_not_equal(f->name, s->fields[k].name);
             assert_true(f->offset != s->fields[k].offset);
@@ -320,9 +293,8 @@ static void the_tables_of_all_kinds_are_sound(void **state)
         check_table(pl_stage_kinds[i]->with);
     check_table(&pl_dataset_schema);
     check_table(&pl_model_schema);
+    check_table(&pl_operator_schema);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {

@@ -8,6 +8,7 @@
 
 #include "nn/backend.h"
 #include "nn/base/mem.h"
+#include "nn/custom.h"
 #include "pipeline/summary.h"
 
 static const char *const all[] = {"sgd", "sgd_momentum", "adam", "adamw"};
@@ -203,6 +204,43 @@ static void missing_biases_are_not_counted(void **state)
     nn_model_free(m);
 }
 
+static int rows_of_ten(const struct nn_own_layer *l, const struct nn_shape *in,
+                       int n_in, struct nn_shape *y, struct err *err)
+{
+    (void)l;
+    (void)n_in;
+    (void)err;
+    *y = nn_shape2(in[0].dim[0], 10);
+    return 0;
+}
+
+static void own_layer_is_counted_by_its_parameters(void **state)
+{
+    static const struct nn_own_param params[] = {
+        {"W", 2, {NN_DIM_OUT, NN_DIM_IN}, NN_INIT_UNIFORM},
+        {"b", 1, {NN_DIM_OUT}, NN_INIT_ZEROS}};
+    const struct nn_custom c = {.name = "my_linear", .n_in = 3};
+    const struct nn_own_layer own = {&c, params, 2, true, rows_of_ten};
+    const struct nn_layer_spec spec = {
+        .type = NN_LAYER_OWN, .own = &own, .out = 10};
+    struct nn_model *m = build(&spec, 1);
+    const struct pl_summary s = summary_of(m);
+    struct err err = {0};
+    struct str out = {0};
+
+    (void)state;
+    assert_int_equal(pl_summary_write(&out, &s, false, &err), 0);
+    assert_non_null(strstr(out.text, "0.W: 10 × 784 = 7,840\n"));
+    assert_non_null(strstr(out.text, "0.b: 10\n"));
+    assert_non_null(strstr(out.text, "sum: 7,840 + 10 = 7,850 parameters\n"));
+    str_free(&out);
+    pl_summary_csv(&out, &s);
+    assert_non_null(strstr(out.text, "0,my_linear,"));
+    assert_non_null(strstr(out.text, ",7840,10,7850\n"));
+    str_free(&out);
+    nn_model_free(m);
+}
+
 static void csv_has_a_row_a_layer(void **state)
 {
     struct nn_model *m = mlp(64);
@@ -295,6 +333,7 @@ int main(void)
         cmocka_unit_test(formula_holds_for_every_width),
         cmocka_unit_test(two_hidden_layers_have_no_formula),
         cmocka_unit_test(missing_biases_are_not_counted),
+        cmocka_unit_test(own_layer_is_counted_by_its_parameters),
         cmocka_unit_test(csv_has_a_row_a_layer),
         cmocka_unit_test(state_bytes_follow_the_optimizer),
         cmocka_unit_test(unknown_optimizer_is_an_error),

@@ -223,6 +223,51 @@ static void no_graph_is_built_when_gradients_are_off(void **state)
     drop(x);
 }
 
+enum { OUT = 33, IN = 5, BATCH = 4 }; /* more than one panel of weights */
+
+/* The gradient of sum((x @ transpose(w))^2) to the rows of w, float32: through
+ * LINEAR with a copy of w in the layout of weights, or through MATMUL. */
+static void gradient_of_rows(struct fixture *f, bool linear, float *grad)
+{
+    struct nn_shape shape[2] = {nn_shape2(BATCH, IN), nn_shape2(OUT, IN)};
+    union nn_attrs turned = {.matmul = {false, true}};
+    struct nn_tensor *own[2], *in[2];
+    float v[OUT * IN];
+    int i, rc = 0;
+
+    for (i = 0; i < OUT * IN; i++)
+        v[i] = (float)((i * 37) % 101) / 64.0f - 0.75f;
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(nn_tensor_new(&own[i], f->be, &shape[i], NN_F32,
+                                       NN_ROWS, NN_CAT_PARAMETER, &f->err),
+                         0);
+        assert_int_equal(nn_tensor_set(own[i], v, &f->err), 0);
+        assert_int_equal(nn_tensor_require_grad(own[i], &f->err), 0);
+        in[i] = own[i];
+    }
+    if (linear)
+        rc = nn_tape_weight(f->tape, in[1], &in[1], &f->err);
+    assert_int_equal(rc, 0);
+    rc = nn_tape_apply(f->tape, linear ? NN_OP_LINEAR : NN_OP_MATMUL, in, 2,
+                       linear ? NULL : &turned, &in[0], &f->err);
+    assert_int_equal(rc, 0);
+    backward(f, sum(f, op2(f, NN_OP_MUL, in[0], in[0])), false);
+    assert_int_equal(nn_tensor_get(own[1]->grad, grad, &f->err), 0);
+    drop(own[0]);
+    drop(own[1]);
+}
+
+static void weights_copied_from_rows_hand_their_gradient_back(void **state)
+{
+    struct fixture *f = *state;
+    float a[OUT * IN], b[OUT * IN];
+
+    gradient_of_rows(f, true, a);
+    gradient_of_rows(f, false, b);
+    assert_memory_equal(a, b, sizeof a);
+    assert_true(a[0] > 0 || a[0] < 0);
+}
+
 static void backward_of_a_vector_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -314,6 +359,7 @@ int main(void)
         CASE(shared_gradients_do_not_leak_into_each_other),
         CASE(broadcast_gradients_are_summed),
         CASE(no_graph_is_built_when_gradients_are_off),
+        CASE(weights_copied_from_rows_hand_their_gradient_back),
         CASE(backward_of_a_vector_is_an_error),
         CASE(shapes_that_do_not_fit_are_named),
         CASE(long_chain_neither_overflows_nor_leaks),

@@ -41,11 +41,30 @@ static void user_and_password_are_masked(void **state)
            "no 'http://***@h/x' and http://***@i, no");
 }
 
+static void values_of_a_query_are_masked(void **state)
+{
+    (void)state;
+    expect(pl_url_mask, "https://h/x?token=abc", "https://h/x?token=***");
+    expect(pl_url_mask, "https://h/x?a=1&token=b=c&d;e=5#f?g=h",
+           "https://h/x?a=***&token=***&d;e=***#f?g=h");
+    expect(pl_url_mask, "https://u:p@h?k=v/data.gz", "https://***@h?k=***");
+    expect(pl_url_mask, "'https://h/?a=b' and https://h/?c=d, so",
+           "'https://h/?a=***' and https://h/?c=***, so");
+    expect(pl_url_mask, "https://h/?a=b: HTTP 404",
+           "https://h/?a=***: HTTP 404");
+    expect(pl_url_mask, "https://h/?a=", "https://h/?a=***");
+    expect(pl_url_mask, "https://h/?=v&&x", "https://h/?=***&&x");
+    expect(pl_url_mask, "what? a=b", "what? a=b");
+}
+
 static void other_text_stays(void **state)
 {
     static const char *const text[] = {
         "",
         "http://host/x",
+        "http://host/x?",
+        "http://host/x?name&other",
+        "http://host/x#a=b",
         "http://host:80/pkg@1.2/x",
         "http://host/pkg@1.2/x",
         "http://host/ mail a@b",
@@ -73,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_begins_with_its_scheme),
         cmocka_unit_test(user_and_password_are_masked),
+        cmocka_unit_test(values_of_a_query_are_masked),
         cmocka_unit_test(other_text_stays),
         cmocka_unit_test(the_host_of_an_address_is_short),
     };

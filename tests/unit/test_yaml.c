@@ -9,45 +9,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "nn/base/mem.h"
-#include "nn/base/str.h"
 #include "pipeline/node_write.h"
-#include "pipeline/yaml.h"
+#include "tests/unit/yaml_fixture.h"
 
 /* What exact errors look like is in tests/bad/config. */
-
-struct fixture {
-    struct arena arena;
-    struct pl_diag d;
-    struct pl_file file;
-    struct str out;
-};
-
-static int setup(void **state)
-{
-    struct fixture *f = mem_zalloc(sizeof *f);
-
-    if (!f)
-        return -1;
-    f->d.arena = &f->arena;
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    arena_free(&f->arena);
-    str_free(&f->out);
-    mem_free(f);
-    return mem_live() == 0 ? 0 : -1;
-}
 
 static struct pl_node *parse_from(struct fixture *f, const char *text,
                                   size_t from)
 {
-    f->file = (struct pl_file){"a.yaml", text, strlen(text), NULL};
+    f->file =
+        (struct pl_file){.path = "a.yaml", .text = text, .len = strlen(text)};
     f->d.n = f->d.errors = 0;
     return pl_yaml_parse(&f->file, from, &f->arena, &f->d);
 }
@@ -281,8 +252,6 @@ static void running_out_of_memory_is_told(void **state)
     assert_non_null(n);
     assert_true(i > 2);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
