@@ -2,6 +2,7 @@
 #: make run        install what is missing, build, run configs/q2.yaml
 #: make test       install what is missing, build, run the tests (2 minutes)
 #: make check      sanitizers, a second compiler, corpora, layers, format, tidy
+#: make test-gpu   the tests that work on a GPU, on this machine's
 #: make soak       what takes long: kills, seeds, all optimisations, valgrind
 #: make bench      time a training run here (BENCHMARKS.md)
 #: make asan       the tests under the address and undefined sanitizers
@@ -18,7 +19,7 @@ CFLAGS  ?= -O2 -g
 LDFLAGS ?=
 PREFIX  ?= /usr/local
 DESTDIR ?=
-CUDA    ?= 0
+CUDA    ?= auto
 B       ?= build/release
 V       ?=
 CONFIG  ?= configs/q2.yaml
@@ -54,7 +55,8 @@ SERVER_SRC = $(wildcard tests/server/*.c)
 FUZZ_SRC = $(filter-out %/fuzz_driver.c %/fuzz_file.c, \
     $(wildcard tests/fuzz/fuzz_*.c))
 FORMAT_SRC = $(wildcard $(foreach d,cmd pipeline nn nn/base nn/cpu cuda \
-    examples tests/unit tests/server tests/fuzz tests/bench,$d/*.[ch]))
+    examples tests/unit tests/server tests/fuzz tests/bench tests/cuda,\
+    $d/*.[ch]) cuda/*.cu cuda/*.cuh tests/cuda/*.cu)
 
 # Each isa_*.c is built once for every instruction set, with ISA_x defined.
 ARCH := $(shell $(CC) -dumpmachine 2>/dev/null | cut -d- -f1)
@@ -109,16 +111,21 @@ endef
 define LINK
 @mkdir -p $(@D)
 $(say) LINK $@
-$(Q)$(CC) -pthread $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+$(Q)$(CC) -pthread -rdynamic $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ \
+    $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
 endef
+
+include cuda/build.mk
+include tests/cuda/build.mk
+include tests/cuda/test.mk
 
 .DELETE_ON_ERROR:
 .SECONDARY:
 .PHONY: all run test check soak bench asan fuzz format install uninstall \
     clean help programs fuzz-programs FORCE
 
-all: $(B)/bin/pipeline
-	$(if $(V),@echo 'CUDA: left out (this version has no sources for it)')
+all: $(B)/bin/pipeline $(PLUGIN)
+	$(if $(PLUGIN),,@echo 'CUDA: left out ($(CUDA_LEFT_OUT))')
 
 run:
 	@tests/deps.sh build
@@ -132,6 +139,7 @@ test:
 	@tests/deps.sh test
 	$(SUBMAKE) programs
 	@PIPELINE=$(B)/bin/pipeline $(PROVE) $(TESTS)
+	$(if $(filter file,$(origin TESTS)),$(SUBMAKE) test-double)
 
 asan:
 	$(SUBMAKE) $(ASAN_BUILD) TEST_TIMEOUT=1200 test
@@ -146,6 +154,8 @@ check:
 	    $(filter-out $(LONG_TESTS),$(TEST_BIN) $(REPLAY_BIN) $(CLI_TESTS))) \
 	    $(TEST_BIN:$(B)/%=build/clang/%) tests/mutation.sh tests/layers.sh \
 	    tests/format.sh
+	$(SUBMAKE) $(CLANG_BUILD) check-double
+	$(SUBMAKE) check-nvcc
 
 soak:
 	@tests/deps.sh check
@@ -167,12 +177,13 @@ format:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)
-	install $(B)/bin/pipeline $(DESTDIR)$(PREFIX)/bin/pipeline
+	install $(B)/bin/pipeline $(PLUGIN) $(DESTDIR)$(PREFIX)/bin
 	find configs examples/data tests/golden -type f \
 	    -exec install -D -m 644 {} $(SHARE)/{} \;
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/pipeline
+	rm -f $(DESTDIR)$(PREFIX)/bin/pipeline \
+	    $(DESTDIR)$(PREFIX)/bin/libpipeline_cuda.so
 	rm -rf $(SHARE)
 
 clean:

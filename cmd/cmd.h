@@ -64,7 +64,8 @@ enum {
     CMD_FETCH = 256,
     CMD_CLEAN = 512,
     CMD_SCHEMA = 1024,
-    CMD_ALL = 2047
+    CMD_DOCTOR = 2048,
+    CMD_ALL = 4095
 };
 
 extern const struct cmd cmd_table[]; /* ends with a row without a name */
@@ -79,6 +80,7 @@ int cmd_graph(struct cmd_opts *o);
 int cmd_fetch(struct cmd_opts *o);
 int cmd_clean(struct cmd_opts *o);
 int cmd_schema(struct cmd_opts *o);
+int cmd_doctor(struct cmd_opts *o);
 int cmd_version(struct cmd_opts *o);
 int cmd_help(struct cmd_opts *o);
 

@@ -44,6 +44,11 @@ const struct cmd cmd_table[] = {
      "An editor with a YAML language server takes it from a first line\n"
      "# yaml-language-server: $schema=pipeline.schema.json",
      cmd_schema},
+    {"doctor", CMD_DOCTOR, "",
+     "say what this machine has, GPUs above all, and why not",
+     "What `--device auto` would take stands in the last line. A GPU is opened "
+     "for\na moment.",
+     cmd_doctor},
     {"version", CMD_VERSION, "", "print the version", NULL, cmd_version},
     {"help", CMD_HELP, "[COMMAND | KIND | KEY]",
      "explain a command, a stage kind or a key of the file", NULL, cmd_help},

@@ -20,9 +20,11 @@ enum {
 #define AT(field) offsetof(struct cmd_opts, field)
 
 const struct opt opt_table[] = {
-    {0, "device", "DEVICE", OPT_TEXT, AT(pl.device), 0, CMD_RUN, NULL,
+    {0, "device", "DEVICE", OPT_TEXT, AT(pl.device), 0, PLANNING, NULL,
      "auto, cpu, cuda or cuda:N (auto: a GPU if there is one)"},
-    {0, "threads", "N", OPT_COUNT, AT(pl.threads), 0, CMD_RUN, NULL,
+    {0, "numerics", "HOW", OPT_TEXT, AT(pl.numerics), 0, PLANNING | CMD_SHOW,
+     NULL, "of all stages on a GPU: fast, strict (the CPU's bits) or tf32"},
+    {0, "threads", "N", OPT_COUNT, AT(pl.threads), 0, PLANNING, NULL,
      "threads of the CPU (all cores); the numbers do not depend on it"},
     {0, "out", "DIR", OPT_TEXT, AT(pl.out), 0, RESULTS, NULL,
      "the folder of results (out)"},
@@ -54,8 +56,9 @@ const struct opt opt_table[] = {
      "wait while another run holds the results"},
     {0, "check", NULL, OPT_FLAG, AT(check), 0, PLANNING | CMD_FETCH, NULL,
      "run nothing; exit with 6 if a stage would run"},
-    {0, "json", NULL, OPT_FLAG, AT(json), 0, PLANNING | CMD_FETCH | CMD_CHECK,
-     NULL, "one JSON text on standard output, all else on standard error"},
+    {0, "json", NULL, OPT_FLAG, AT(json), 0,
+     PLANNING | CMD_FETCH | CMD_CHECK | CMD_DOCTOR, NULL,
+     "one JSON text on standard output, all else on standard error"},
     {0, "dot", NULL, OPT_FLAG, AT(dot), 0, CMD_GRAPH, NULL,
      "for Graphviz: | dot -Tsvg"},
     {0, "mermaid", NULL, OPT_FLAG, AT(mermaid), 0, CMD_GRAPH, NULL,

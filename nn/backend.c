@@ -23,6 +23,7 @@ static int cuda_open(struct nn_backend **out, int device, bool automatic,
                      char why[200], struct err *err)
 {
     void *lib = dlopen("libpipeline_cuda.so", RTLD_NOW | RTLD_LOCAL);
+    const char *missing = lib ? NULL : dlerror(); /* it, or what it wants */
     cuda_open_fn fn = NULL;
     void *sym;
 
@@ -32,8 +33,8 @@ static int cuda_open(struct nn_backend **out, int device, bool automatic,
     }
     if (!fn) {
         (void)snprintf(why, 200, "no CUDA backend in this build");
-        return err_set(err, ERR_DEVICE,
-                       "no CUDA backend: libpipeline_cuda.so was not found");
+        return err_set(err, ERR_DEVICE, "no CUDA backend: %.180s",
+                       missing ? missing : "libpipeline_cuda.so is another");
     }
     return fn(out, device, automatic, why, err);
 }

@@ -23,6 +23,7 @@ enum nn_data_path { NN_DATA_DEVICE, NN_DATA_PINNED, NN_DATA_PAGEABLE };
 struct nn_backend_config {
     enum nn_numerics numerics;
     enum nn_data_path data;
+    bool fuse; /* a library's product may take bias and activation in */
 };
 
 struct nn_backend_ops {
@@ -65,12 +66,23 @@ struct nn_backend_ops {
     int (*step_run)(struct nn_backend *be, struct nn_step *step,
                     struct err *err);
     void (*step_release)(struct nn_backend *be, struct nn_step *step);
+    /* Optional, both or none: the device's own clock. mark notes, as mark i <
+     * NN_MARKS, the moment when all work given before it is done, and does not
+     * wait for it. elapsed waits for mark j and gives the seconds from mark i
+     * to it. */
+    int (*mark)(struct nn_backend *be, int i, struct err *err);
+    int (*elapsed)(struct nn_backend *be, int i, int j, double *seconds,
+                   struct err *err);
 };
+
+enum { NN_MARKS = 64 };
 
 /* What every backend begins with. */
 struct nn_backend {
     const struct nn_backend_ops *ops;
     char description[160];         /* "cpu (2 threads, avx2)" */
+    int threads;                   /* that compute on the CPU; a GPU: 0 */
+    char pci_bus_id[20];           /* of a GPU, "0000:3b:00.0"; else "" */
     size_t live_bytes, peak_bytes; /* kept by nn_storage */
 };
 
@@ -91,6 +103,9 @@ void nn_backend_close(struct nn_backend *be); /* NULL is fine */
  * this machine has (ERR_DEVICE otherwise). */
 int nn_cpu_open(struct nn_backend **out, int threads, const char *isa,
                 struct err *err);
+
+/* The instruction set that nn_cpu_open takes where isa is NULL. */
+const char *nn_cpu_isa(void);
 
 int nn_backend_run(struct nn_backend *be, const struct nn_call *call,
                    struct err *err);

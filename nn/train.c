@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "nn/train_results.h"
 
 /* Blocks that a pairwise tree over n pieces needs at once: the binary digits
  * of the number of pieces done, and one for the piece at hand. */
@@ -94,6 +95,7 @@ void nn_trainer_free(struct nn_trainer *t)
     for (i = 0; i < t->n_piece; i++)
         nn_params_free(&t->piece[i]);
     mem_free(t->piece);
+    nn_results_free(t);
     nn_optim_free(t->optim);
     mem_free(t);
 }
@@ -382,53 +384,66 @@ const struct nn_step *nn_trainer_recorded(const struct nn_trainer *t,
     return i < 0 ? NULL : t->cache[i].step;
 }
 
-/* Reads the loss and the optimizer's count of non-finite parameters. */
-static int read_results(struct nn_trainer *t, int slot, double lr, float *loss,
-                        struct err *err)
+/* Puts a step on its way; *slot says where it was recorded. */
+static int launch(struct nn_trainer *t, const int64_t *order, int64_t first,
+                  const struct nn_step_result *r, int *slot, struct err *err)
 {
-    int32_t bad = 0;
-    int rc = nn_tensor_get(t->cache[slot].loss, loss, err);
+    bool updates = t->plan.updates_first || (t->plan.updates && t->held);
+    int rc = 0;
 
-    if (rc == 0)
-        rc = nn_tensor_get(t->optim->flag, &bad, err);
-    if (rc != 0)
-        return rc;
-    if (!isfinite(*loss))
-        return err_set(err, ERR_NONFINITE,
-                       "the loss is %s at step %lld (learning rate %g): "
-                       "training diverged; try a smaller learning rate",
-                       isnan(*loss) ? "nan" : "inf", (long long)t->step, lr);
-    if (bad != 0)
-        return err_set(err, ERR_NONFINITE,
-                       "a parameter is inf or nan after step %lld (learning "
-                       "rate %g): training diverged; try a smaller learning "
-                       "rate",
-                       (long long)t->step, lr);
-    return 0;
+    *slot = find_step(t, r->batch, updates);
+    t->source.order = order;
+    t->source.first = first;
+    t->scalars.step = (uint64_t)t->step;
+    if (updates) /* torch counts no step of parameters without a gradient */
+        nn_optim_advance(t->optim, r->lr, &t->scalars);
+    if (*slot >= 0)
+        return nn_step_run(t->cache[*slot].step, &t->scalars, err);
+    rc = record_step(t, r->batch, updates, err);
+    *slot = find_step(t, r->batch, updates);
+    return rc;
+}
+
+static void step_done(struct nn_trainer *t)
+{
+    t->step++;
+    t->held = t->plan.carries;
 }
 
 int nn_trainer_step(struct nn_trainer *t, const int64_t *order, int64_t first,
                     int64_t batch, double lr, float *loss, struct err *err)
 {
-    bool updates = t->plan.updates_first || (t->plan.updates && t->held);
-    int slot = find_step(t, batch, updates);
+    struct nn_step_result r = {.step = t->step, .batch = batch, .lr = lr};
+    int32_t bad = 0;
+    int slot;
+    int rc = launch(t, order, first, &r, &slot, err);
+
+    if (rc == 0)
+        rc = nn_tensor_get(t->cache[slot].loss, &r.loss, err);
+    if (rc == 0)
+        rc = nn_tensor_get(t->optim->flag, &bad, err);
+    *loss = r.loss;
+    if (rc == 0)
+        rc = nn_result_check(&r, bad, err);
+    if (rc == 0)
+        step_done(t);
+    return rc;
+}
+
+int nn_trainer_launch(struct nn_trainer *t, const int64_t *order, int64_t first,
+                      int64_t batch, double lr, struct err *err)
+{
+    struct nn_step_result r = {.step = t->step, .batch = batch, .lr = lr};
+    int slot;
     int rc;
 
-    t->source.order = order;
-    t->source.first = first;
-    t->scalars.step = (uint64_t)t->step;
-    if (updates) /* torch counts no step of parameters without a gradient */
-        nn_optim_advance(t->optim, lr, &t->scalars);
-    if (slot < 0) {
-        rc = record_step(t, batch, updates, err);
-        slot = find_step(t, batch, updates);
-    } else
-        rc = nn_step_run(t->cache[slot].step, &t->scalars, err);
+    if (t->n_waiting == NN_RESULTS)
+        return err_set(err, ERR_SHAPE, "%d steps wait to be collected",
+                       NN_RESULTS);
+    rc = launch(t, order, first, &r, &slot, err);
     if (rc == 0)
-        rc = read_results(t, slot, lr, loss, err);
-    if (rc == 0) {
-        t->step++;
-        t->held = t->plan.carries;
-    }
+        rc = nn_results_keep(t, &r, t->cache[slot].loss, err);
+    if (rc == 0)
+        step_done(t);
     return rc;
 }

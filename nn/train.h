@@ -30,7 +30,14 @@ struct nn_trainer_opts {
     struct nn_train_order order;
 };
 
-enum { NN_STEP_CACHE = 4 };
+enum { NN_STEP_CACHE = 4, NN_RESULTS = 64 };
+
+/* What a step gave. */
+struct nn_step_result {
+    int64_t step, batch;
+    double lr;
+    float loss;
+};
 
 struct nn_trainer {
     struct nn_model *model;     /* borrowed */
@@ -55,6 +62,11 @@ struct nn_trainer {
         struct nn_tensor *loss; /* owned by the step's tape */
     } cache[NN_STEP_CACHE];
     int next_cache;
+    /* of the steps that were launched and not collected yet */
+    struct nn_step_result waiting[NN_RESULTS];
+    int n_waiting;
+    struct nn_tensor *losses, *flags; /* (NN_RESULTS) each, on the device */
+    struct nn_tensor *loss_at[NN_RESULTS], *flag_at[NN_RESULTS]; /* views */
 };
 
 int nn_trainer_new(struct nn_trainer **out, struct nn_model *model,
@@ -69,6 +81,18 @@ void nn_trainer_free(struct nn_trainer *t); /* NULL is fine */
  * forward and backward, what backward reads. */
 int nn_trainer_step(struct nn_trainer *t, const int64_t *order, int64_t first,
                     int64_t batch, double lr, float *loss, struct err *err);
+
+/* The same, but a device may still be at work when it returns: the loss is
+ * kept there until nn_trainer_collect. At most NN_RESULTS steps may wait. */
+int nn_trainer_launch(struct nn_trainer *t, const int64_t *order, int64_t first,
+                      int64_t batch, double lr, struct err *err);
+/* Waits for the *n steps that were launched since the last time and gives
+ * their results in order. ERR_NONFINITE as above, at the first step that
+ * diverged: *n are those before it, and what came after it counts for
+ * nothing. */
+int nn_trainer_collect(struct nn_trainer *t,
+                       struct nn_step_result out[NN_RESULTS], int *n,
+                       struct err *err);
 
 /* The recorded step for a batch size, or NULL when none ran yet; one that is
  * only the first of a run (no gradients for the optimizer) does not count. */

@@ -357,7 +357,8 @@ int pl_config_load(struct pl_config **out, const char *path,
 {
     char buf[PATH_BYTES];
     const char *results = opts && opts->out ? opts->out : "out";
-    struct pl_session session = {.untrusted = opts && opts->untrusted};
+    struct pl_session session = {.untrusted = opts && opts->untrusted,
+                                 .numerics = opts ? opts->numerics : NULL};
     struct err own = {0};
     int rc;
 

@@ -125,8 +125,9 @@ struct pl_config {
 struct pl_config_opts {
     const char *const *overrides; /* "a.b=v", "lr=0.01" for vars.lr, "~a" */
     size_t n_overrides;
-    const char *out; /* the folder of results; NULL: "out" */
-    bool untrusted;  /* refuse what a stranger's file must not ask for */
+    const char *out;      /* the folder of results; NULL: "out" */
+    const char *numerics; /* for every stage that has the setting, or NULL */
+    bool untrusted;       /* refuse what a stranger's file must not ask for */
 };
 
 /* Reads and checks path; opts may be NULL. On success *out is the caller's

@@ -113,6 +113,21 @@ static struct pl_node *known_pairs(struct pl_loader *l,
     return out && pl_node_finish(out, l->arena) ? out : NULL;
 }
 
+/* What the command line says about all stages stands above their own. */
+static struct pl_node *set_numerics(struct pl_loader *l,
+                                    const struct pl_draft *s,
+                                    struct pl_node *with)
+{
+    const char *numerics = l->session->numerics;
+    struct pl_node *value;
+
+    if (!with || !numerics || !pl_schema_field(s->kind->with, "numerics"))
+        return with;
+    value = pl_node_scalar(l->arena, numerics, s->loc);
+    return value ? pl_node_set(l->arena, with, "numerics", s->loc, value)
+                 : NULL;
+}
+
 struct pl_node *pl_load_with(struct pl_loader *l, const struct pl_draft *s)
 {
     const struct pl_schema *with = s->kind->with;
@@ -124,7 +139,7 @@ struct pl_node *pl_load_with(struct pl_loader *l, const struct pl_draft *s)
     if (!out || !own)
         return NULL;
     out = pl_merge_with(l->arena, with, out, own);
-    if (!out || !s->with_node)
-        return out;
-    return pl_merge_with(l->arena, with, out, pl_node_get(s->node, "with"));
+    if (out && s->with_node)
+        out = pl_merge_with(l->arena, with, out, pl_node_get(s->node, "with"));
+    return set_numerics(l, s, out);
 }

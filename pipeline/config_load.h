@@ -43,6 +43,7 @@ struct pl_session {
     struct pl_config *first;  /* the others follow by `next` */
     struct pl_loaded *loaded; /* how far each file is; see config_import.c */
     const char *out;          /* absolute */
+    const char *numerics;     /* see pl_config_opts */
     bool untrusted;
     const struct pl_file *main; /* of first */
     int files;                  /* read so far */

@@ -5,9 +5,7 @@
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
-#include "nn/base/pool.h"
 #include "pipeline/config.h"
-#include "pipeline/facts.h"
 #include "pipeline/hash.h"
 #include "pipeline/record.h"
 #include "pipeline/stage.h"
@@ -106,6 +104,21 @@ static void add_tree(struct pl_inputs *in, const char *key,
         pl_inputs_add(in, key, "none");
     else
         add_children(in, key, node);
+}
+
+/* A stage's `with` without its settings for a GPU. */
+static void add_with(struct pl_inputs *in, const struct pl_schema *schema,
+                     const struct pl_node *with)
+{
+    size_t i;
+
+    for (i = 0; i < with->n; i++) {
+        const struct pl_pair *p = &with->pairs[i];
+        const struct pl_field *f = pl_schema_field(schema, p->key);
+
+        if (!f || !(f->flags & PL_F_GPU))
+            add_tree(in, arena_printf(in->arena, "with.%s", p->key), p->value);
+    }
 }
 
 /* The canonical text of a checked struct as a tree. NULL: no memory, since
@@ -320,7 +333,7 @@ int pl_inputs_collect(struct pl_inputs *in, const struct pl_config *c,
     pl_inputs_add(in, "version", arena_printf(in->arena, "%d", kind->version));
     if (with) {
         put_contents(in, s, with);
-        add_tree(in, "with", with);
+        add_with(in, kind->with, with);
     }
     pl_schema_visit(kind->with, s->with, PL_T_DATASET, on_dataset, &names);
     pl_schema_visit(kind->with, s->with, PL_T_MODEL, on_model, &names);
@@ -328,23 +341,6 @@ int pl_inputs_collect(struct pl_inputs *in, const struct pl_config *c,
     if (!with || in->failed)
         return err_set(err, ERR_NOMEM, "out of memory planning stage '%s'",
                        s->id);
-    return 0;
-}
-
-int pl_inputs_machine(struct pl_inputs *in, const struct pl_opts *opts,
-                      struct err *err)
-{
-    int cores = pool_cores();
-    char cpu[PL_HOST_LEN];
-
-    pl_cpu_name(cpu);
-    pl_inputs_add(in, "machine.cpu", cpu);
-    pl_inputs_add(in, "machine.threads",
-                  arena_printf(in->arena, "%d of %d",
-                               opts->threads ? opts->threads : cores, cores));
-    pl_inputs_add(in, "machine.device", opts->device ? opts->device : "auto");
-    if (in->failed)
-        return err_set(err, ERR_NOMEM, "out of memory for the machine's facts");
     return 0;
 }
 

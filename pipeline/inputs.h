@@ -36,6 +36,12 @@ const char *pl_inputs_get(const struct pl_inputs *in, const char *key);
 int pl_inputs_collect(struct pl_inputs *in, const struct pl_config *c,
                       const struct pl_stage *s, struct err *err);
 
+/* The settings of s that say how a GPU works (PL_F_GPU), which are not in the
+ * list above: they count for results that were made on one. */
+void pl_inputs_gpu(struct pl_inputs *in, const struct pl_stage *s);
+/* Whether each of was is in now as it was. */
+bool pl_inputs_hold(const struct pl_inputs *was, const struct pl_inputs *now);
+
 /* What the times of a stage that measures hang on besides: the processor, how
  * much of it is used, the device asked for. */
 struct pl_opts;

@@ -5,6 +5,7 @@
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
+#include "pipeline/device_settings.h"
 #include "pipeline/fetch.h"
 #include "pipeline/stage.h"
 
@@ -159,9 +160,23 @@ static int load_config(struct pl_job *job, struct err *err)
     const struct pl_config_opts opts = {.overrides = o->overrides.item,
                                         .n_overrides = o->overrides.n,
                                         .out = o->out,
+                                        .numerics = o->numerics,
                                         .untrusted = o->untrusted};
 
     return pl_config_load(&job->config, o->file, &opts, &job->diag, err);
+}
+
+static int check_numerics(const char *name, struct err *err)
+{
+    size_t i;
+
+    for (i = 0; name && pl_numerics[i]; i++)
+        if (strcmp(name, pl_numerics[i]) == 0)
+            return 0;
+    return name ? err_set(err, ERR_CONFIG,
+                          "--numerics takes fast, strict or tf32, not '%s'",
+                          name)
+                : 0;
 }
 
 int pl_job_open(struct pl_job **out, const struct pl_opts *opts,
@@ -180,6 +195,8 @@ int pl_job_open(struct pl_job **out, const struct pl_opts *opts,
         rc = err_set(err, ERR_CONFIG, "--out is empty; it names a folder");
     else
         rc = pl_fetch_check(opts->mirror, opts->cacert, err);
+    if (rc == 0)
+        rc = check_numerics(opts->numerics, err);
     if (rc == 0)
         rc = load_config(job, err);
     if (rc == 0)

@@ -18,6 +18,10 @@ static const char *const train[] = {
 static const char *const evaluate[] = {"loss", "accuracy", "correct", "samples",
                                        NULL};
 
+static const char *const profile[] = {
+    "step_ms.median", "step_ms.p10", "step_ms.p90", "samples_per_s",
+    "flag.drift",     "flag.noise",  NULL};
+
 /* Of a kind; NULL: any name is good. */
 static const char *const *table(const struct pl_stage_kind *kind)
 {
@@ -29,6 +33,8 @@ static const char *const *table(const struct pl_stage_kind *kind)
         return train;
     if (kind == &pl_kind_evaluate)
         return evaluate;
+    if (kind == &pl_kind_profile)
+        return profile;
     return NULL;
 }
 

@@ -23,6 +23,7 @@ struct pl_opts {
     const char *out;           /* NULL: "out" */
     const char *device;        /* NULL: "auto" */
     int threads;               /* 0: all the cores this process may use */
+    const char *numerics;      /* of all stages on a GPU; NULL: the file's */
     struct pl_texts only;      /* patterns of stage ids: these, and needs */
     struct pl_texts from;      /* these and what builds on them, and needs */
     struct pl_texts force;     /* these run again whatever their state */
@@ -149,7 +150,7 @@ struct pl_ui {
 enum pl_outcome {
     PL_PASSED,
     PL_FAILED,
-    PL_NOT_ASSESSED, /* the device it wants is not there */
+    PL_NOT_ASSESSED, /* the device it wants is not there, or simulated */
     PL_BY_HAND       /* graded by a person */
 };
 
@@ -221,6 +222,11 @@ bool pl_help(const char *word, struct str *out, const char **nearest);
 void pl_json_schema(struct str *out);
 /* The stage kinds, a line each. */
 void pl_help_kinds(struct str *out);
+
+/* What this machine has that a run could use, and why not what it lacks: a
+ * line each, or one JSON object. */
+void pl_doctor(struct str *out);
+void pl_doctor_json(struct str *out);
 
 /* The nearest of names to a mistyped word, or NULL. */
 const char *pl_nearest(const char *word, const char *const *names, size_t n);

@@ -131,7 +131,7 @@ static void note_growth(struct pl_decision *d, const struct pl_stage *s,
 {
     const struct pl_stage_kind *kind = s->kind;
 
-    if (!kind->grows ||
+    if (!kind->grows || !pl_inputs_hold(&record->gpu, &d->gpu) ||
         !pl_inputs_grown(&record->inputs, &d->inputs, kind->grows))
         return;
     if (kind->may_grow && !kind->may_grow(s->with))
@@ -175,6 +175,9 @@ static void judge_whole(struct pl_decision *d, const struct pl_stage *s,
         d->changes = pl_inputs_changes(&d->last.inputs, &d->inputs);
         if (!failed)
             note_growth(d, s, &d->last, why);
+    } else if (!pl_inputs_hold(&d->last.gpu, &d->gpu)) {
+        pl_inputs_reason(why, &d->last.gpu, &d->gpu);
+        d->changes = pl_inputs_changes(&d->last.gpu, &d->gpu);
     } else if (failed && !pl_error_expected(s, d->last.error))
         str_add(why, "it failed, and that is not expected any more");
     else if (d->last.changed)
@@ -202,6 +205,11 @@ static void judge_unfinished(struct pl_decision *d, const struct pl_stage *s,
         pl_inputs_reason(why, &begun->inputs, &d->inputs);
         d->changes = pl_inputs_changes(&begun->inputs, &d->inputs);
         note_growth(d, s, begun, why);
+        return;
+    }
+    if (!pl_inputs_hold(&begun->gpu, &d->gpu)) {
+        pl_inputs_reason(why, &begun->gpu, &d->gpu);
+        d->changes = pl_inputs_changes(&begun->gpu, &d->gpu);
         return;
     }
     d->resume = !fresh;
@@ -245,6 +253,9 @@ static int decide_in(struct pl_decision *d, const struct pl_planner *p,
         strcmp(d->last.state, "done") != 0)
         d->last.state = NULL;
     rc = pl_inputs_collect(&d->inputs, s->home, s, err);
+    pl_inputs_gpu(&d->gpu, s);
+    if (rc == 0 && d->gpu.failed)
+        rc = no_memory(s, err);
     if (rc == 0 && s->kind->measures)
         rc = pl_inputs_machine(&d->inputs, p->job->opts, err);
     if (rc == 0)
@@ -275,7 +286,7 @@ int pl_decide(struct pl_decision *d, const struct pl_planner *p, size_t i,
     int rc;
 
     memset(d, 0, sizeof *d);
-    d->inputs.arena = p->arena;
+    d->inputs.arena = d->gpu.arena = p->arena;
     if (failed) {
         d->action = PL_SKIP;
         d->reason = arena_printf(p->arena, "needs %s%s", failed, is);

@@ -41,6 +41,7 @@ struct pl_decision {
                             "" if there is no more to it */
     char fingerprint[65];
     struct pl_inputs inputs;
+    struct pl_inputs gpu;  /* what counts besides on a GPU: pl_inputs_gpu */
     struct pl_record last; /* stage.json; valid if state is DONE or STALE */
 };
 

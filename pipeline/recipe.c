@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "pipeline/device_settings.h"
+
 #define MAX_COUNT 1e9
 #define MAX_SEED 4294967295.0 /* the generator takes 32 bits */
 
@@ -186,12 +188,12 @@ static const struct pl_schema monitor_schema = {
 };
 #undef AT
 
-static const char *const losses[] = {"auto", "cross_entropy", "bce_with_logits",
-                                     "mse", NULL};
+const char *const pl_losses[] = {"auto", "cross_entropy", "bce_with_logits",
+                                 "mse", NULL};
 static const char *const train_kind[] = {"train", NULL};
 static const char *const parts[] = {"zero_grad", "forward", "loss",
                                     "backward",  "step",    NULL};
-static const char *const fusions[] = {"none", "all", NULL};
+const char *const pl_fusions[] = {"none", "all", NULL};
 
 #define AT(m) offsetof(struct pl_train_with, m)
 static const struct pl_field train_fields[] = {
@@ -211,7 +213,7 @@ static const struct pl_field train_fields[] = {
      .type = PL_T_ENUM,
      .offset = AT(loss),
      .def = "auto",
-     .choices = losses,
+     .choices = pl_losses,
      .own = AT(own_loss),
      .help = "what is made small; auto: what fits the data set"},
     {.name = "label_smoothing",
@@ -352,8 +354,10 @@ static const struct pl_field train_fields[] = {
      .type = PL_T_ENUM,
      .offset = AT(fusion),
      .def = "all",
-     .choices = fusions,
+     .choices = pl_fusions,
      .help = "whether an activation joins its linear layer; the same bits"},
+    PL_NUMERICS_FIELD(AT(numerics)),
+    PL_DATA_FIELD(AT(data)),
 };
 const struct pl_schema pl_train_schema = {
     .name = "train",

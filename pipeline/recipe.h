@@ -53,6 +53,9 @@ struct pl_monitor {
     int mode;   /* 0 auto, 1 min, 2 max */
 };
 
+extern const char *const pl_losses[]; /* of enum pl_loss; NULL-terminated */
+extern const char *const pl_fusions[];
+
 struct pl_train_with {
     const char *dataset, *model;
     int loss;             /* enum pl_loss */
@@ -72,6 +75,7 @@ struct pl_train_with {
     const char *init_from;   /* PATH: a checkpoint to begin from, or NULL */
     const char *resume_from; /* a train stage to go on from, or NULL */
     int fusion;              /* 0 none, 1 all */
+    int numerics, data;      /* see pipeline/device_settings.h */
     const struct pl_node *node;
 };
 extern const struct pl_schema pl_train_schema;
@@ -81,6 +85,7 @@ struct pl_evaluate_with {
     const char *checkpoint; /* best, last or epoch-N of it */
     int set;                /* 0 test, 1 validation, 2 train */
     int64_t batch_size;
+    int numerics; /* see pipeline/device_settings.h */
     const struct pl_node *node;
 };
 extern const struct pl_schema pl_evaluate_schema;

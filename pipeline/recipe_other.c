@@ -1,6 +1,7 @@
 /* The tables of the stage kinds that do not train. */
 #include <stddef.h>
 
+#include "pipeline/device_settings.h"
 #include "pipeline/recipe.h"
 
 #define MAX_SEED 4294967295.0 /* the generator takes 32 bits */
@@ -36,6 +37,7 @@ static const struct pl_field evaluate_fields[] = {
      .min = 1,
      .max = 1000000,
      .help = "samples at a time; the result does not depend on it"},
+    PL_NUMERICS_FIELD(AT(numerics)),
 };
 const struct pl_schema pl_evaluate_schema = {
     .name = "evaluate",

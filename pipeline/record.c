@@ -19,7 +19,7 @@ static int64_t nanoseconds(struct timespec t)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void read_inputs(struct pl_record *r, const json_t *inputs)
+static void read_inputs(struct pl_inputs *out, const json_t *inputs)
 {
     const char *key;
     json_t *value;
@@ -29,7 +29,7 @@ static void read_inputs(struct pl_record *r, const json_t *inputs)
         const char *text = json_string_value(value);
 
         if (text)
-            pl_inputs_add(&r->inputs, key, text);
+            pl_inputs_add(out, key, text);
     }
 }
 
@@ -73,23 +73,25 @@ static bool read_record(struct pl_record *r, const json_t *root,
     const char *hex = pl_json_text(root, "fingerprint", "");
     const json_t *host = json_object_get(root, "host");
 
-    r->inputs.arena = arena;
+    r->inputs.arena = r->gpu.arena = arena;
     r->state = arena_strdup(arena, pl_json_text(root, "state", ""));
     r->kind = arena_strdup(arena, pl_json_text(root, "kind", ""));
     r->error = arena_strdup(arena, pl_json_text(root, "error", ""));
     r->started = arena_strdup(arena, pl_json_text(root, "started", ""));
     r->device = arena_strdup(arena, pl_json_text(host, "device", "cpu"));
+    r->backend = arena_strdup(arena, pl_json_text(host, "backend", ""));
     r->seconds = pl_json_number(root, "seconds", 0);
     r->changed =
         arena_strdup(arena, pl_json_text(root, "changed_meanwhile", ""));
     if (strlen(hex) != 64 || !r->state || !r->kind || !r->error ||
-        !r->started || !r->device || !r->changed)
+        !r->started || !r->device || !r->backend || !r->changed)
         return false;
     if (r->changed[0] == '\0')
         r->changed = NULL;
     memcpy(r->fingerprint, hex, sizeof r->fingerprint);
-    read_inputs(r, json_object_get(root, "inputs"));
-    return !r->inputs.failed &&
+    read_inputs(&r->inputs, json_object_get(root, "inputs"));
+    read_inputs(&r->gpu, json_object_get(root, "gpu"));
+    return !r->inputs.failed && !r->gpu.failed &&
            read_outputs(r, json_object_get(root, "outputs"), arena);
 }
 
@@ -212,6 +214,8 @@ int pl_record_write(const struct pl_record *r, const char *dir,
         inputs_value(&r->inputs), "outputs", outputs_value(r), "started",
         r->started, "seconds", r->seconds, "facts", facts_value(r->facts),
         "host", host_value(r), "expectations", verdicts_value(r));
+    if (root && r->gpu.n > 0)
+        (void)json_object_set_new(root, "gpu", inputs_value(&r->gpu));
     if (root && r->changed)
         (void)json_object_set_new(root, "changed_meanwhile",
                                   text_value(r->changed));

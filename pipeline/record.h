@@ -37,14 +37,15 @@ struct pl_record {
     const char *changed; /* done, but this input changed meanwhile; or NULL */
     char fingerprint[65];
     struct pl_inputs inputs;
+    struct pl_inputs gpu; /* of results made on one: pl_inputs_gpu */
     struct pl_output *output;
     size_t n_outputs;
-    const char *device; /* "cpu", "cuda" */
+    const char *device;  /* "cpu", "cuda" */
+    const char *backend; /* "cpu (2 threads, avx2)" */
     const char *started;
     double seconds;
     int64_t written_ns; /* mtime of the file itself, when read */
     /* Written, not read back: */
-    const char *backend; /* "cpu (2 threads, avx2)" */
     const struct pl_metrics *facts;
     const struct pl_verdict *verdict;
     size_t n_verdicts;

@@ -8,6 +8,7 @@
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
+#include "pipeline/device_settings.h"
 #include "pipeline/expect.h"
 #include "pipeline/history.h"
 
@@ -31,6 +32,7 @@ int pl_run_assess(struct pl_run *run, const struct pl_stage *s,
 {
     struct pl_judged of = {.stage = s->id,
                            .device = r->device,
+                           .simulated = pl_device_is_simulated(r->backend),
                            .metrics = metrics,
                            .error = r->error};
     struct pl_metrics values = {0};
@@ -72,6 +74,8 @@ static int assess_stage(struct pl_run *run, size_t i, struct pl_verdict *v,
         (void)pl_record_read(&r, dir, PL_WHOLE_FILE, &run->arena, &is);
     if (!r.device)
         r.device = run->be->ops->name;
+    if (!r.backend)
+        r.backend = run->be->description;
     if (rc == 0 && whole)
         rc = pl_metrics_read(&metrics, path, err);
     if (rc == 0)

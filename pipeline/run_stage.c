@@ -26,6 +26,8 @@ static struct pl_record begin_record(const struct pl_run *run,
         .backend = run->be->description,
     };
 
+    if (strcmp(r.device, "cpu") != 0)
+        r.gpu = d->gpu;
     memcpy(r.fingerprint, d->fingerprint, sizeof r.fingerprint);
     return r;
 }

@@ -49,8 +49,10 @@ enum pl_field_flags {
     PL_F_OPEN_MAX = 16, /* value < max */
     PL_F_GROUP = 32,    /* PL_T_STAGE: a stage with a matrix may be named, for
                            all its cells */
-    PL_F_OWN = 64       /* may stand with an own operator at `type` too, where
+    PL_F_OWN = 64,      /* may stand with an own operator at `type` too, where
                            it is not required */
+    PL_F_GPU = 128      /* ENUM of a stage's `with`: how a GPU works. No input
+                           of results that were made on the CPU */
 };
 
 struct pl_list {

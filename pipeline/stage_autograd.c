@@ -3,6 +3,7 @@
 
 #include "nn/base/rng.h"
 #include "nn/base/str.h"
+#include "pipeline/device_settings.h"
 #include "pipeline/operator_report.h"
 #include "pipeline/optable.h"
 #include "pipeline/recipe.h"
@@ -207,7 +208,11 @@ static int check_operators(struct pl_stage_ctx *ctx, struct err *err)
 static int autograd(struct pl_stage_ctx *ctx, struct err *err)
 {
     const struct pl_autograd_with *with = ctx->stage->with;
+    const struct nn_backend_config device = {.numerics = NN_NUMERICS_STRICT};
+    int rc = pl_device_configure(ctx->be, &device, err);
 
+    if (rc != 0)
+        return rc;
     return with->program ? pl_program_run(ctx, with, err)
                          : check_operators(ctx, err);
 }

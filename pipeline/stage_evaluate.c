@@ -5,6 +5,7 @@
 #include "nn/base/mem.h"
 #include "nn/eval.h"
 #include "pipeline/chart.h"
+#include "pipeline/device_settings.h"
 #include "pipeline/recipe.h"
 #include "pipeline/stage.h"
 #include "pipeline/train_run.h"
@@ -143,6 +144,8 @@ static int evaluate(struct pl_stage_ctx *ctx, struct err *err)
     struct evaluate e = {.ctx = ctx, .with = ctx->stage->with};
     const struct pl_stage *from = pl_config_stage(ctx->config, e.with->from);
     struct pl_stage_ctx other = *ctx; /* of the file that trained it */
+    const struct nn_backend_config device = {
+        .numerics = (enum nn_numerics)e.with->numerics, .fuse = true};
     int rc;
 
     e.train = from->with;
@@ -150,6 +153,8 @@ static int evaluate(struct pl_stage_ctx *ctx, struct err *err)
     rc = pl_open_dataset(&other, e.train->dataset, &e.sets, err);
     if (rc == 0)
         rc = choose_set(&e, err);
+    if (rc == 0)
+        rc = pl_device_configure(ctx->be, &device, err);
     if (rc == 0)
         rc = pl_model_new(&e.model, from->home, e.train->model, ctx->be,
                           &e.data->sample, NULL, err);

@@ -176,49 +176,13 @@ static int end_epoch(struct pl_train *t, struct err *err)
     return rc == 0 ? drop_old_epochs(t, err) : rc;
 }
 
-static void show_progress(struct pl_train *t, float loss)
-{
-    char text[96];
-    struct pl_progress p = {.text = text, .unit = "step"};
-
-    (void)snprintf(text, sizeof text, "epoch %lld/%lld  loss %.4f",
-                   (long long)t->epoch + 1, (long long)t->with->epochs,
-                   (double)loss);
-    p.done = (double)t->trainer->step;
-    p.total = (double)(t->with->epochs * t->steps_per_epoch);
-    pl_progress(t->ctx, &p);
-}
-
-static int one_step(struct pl_train *t, struct err *err)
-{
-    double lr = nn_sched_lr(&t->sched, t->trainer->step);
-    int64_t first, count;
-    float loss = 0.0f;
-    int rc;
-
-    nn_loader_batch(t->loader, t->step_in_epoch, &first, &count);
-    rc = nn_trainer_step(t->trainer, t->loader->order, first, count, lr, &loss,
-                         err);
-    if (rc == ERR_CONFIG) /* the order of its calls */
-        pl_err_at_node(err, pl_node_get(t->with->node, "step_order"));
-    if (rc != 0)
-        return rc;
-    t->step_in_epoch++;
-    t->loss_sum += (double)loss * (double)count;
-    t->loss_samples += count;
-    show_progress(t, loss);
-    rc = pl_train_tell_step(t, false, err);
-    if (rc != 0)
-        return rc;
-    return pl_curve_add(&t->curve, t->trainer->step, t->epoch + 1, lr,
-                        (double)loss, err);
-}
-
 /* Saves what a stopped run needs to go on, and says so. */
 static int stop_here(struct pl_train *t, struct err *err)
 {
-    int rc = pl_train_save_state(t, err);
+    int rc = pl_train_collect(t, err);
 
+    if (rc == 0)
+        rc = pl_train_save_state(t, err);
     if (rc == 0)
         rc = write_curve(t, err);
     if (rc != 0)
@@ -240,11 +204,16 @@ static int run_epoch(struct pl_train *t, struct err *err)
     while (rc == 0 && t->step_in_epoch < t->steps_per_epoch) {
         if (pl_stopping(t->ctx))
             return stop_here(t, err);
-        rc = one_step(t, err);
+        rc = pl_train_one_step(t, err);
         if (rc == 0 && every > 0 && t->trainer->step % every == 0 &&
-            t->step_in_epoch < t->steps_per_epoch)
-            rc = pl_train_save_state(t, err);
+            t->step_in_epoch < t->steps_per_epoch) {
+            rc = pl_train_collect(t, err);
+            if (rc == 0)
+                rc = pl_train_save_state(t, err);
+        }
     }
+    if (rc == 0)
+        rc = pl_train_collect(t, err);
     if (rc != 0)
         return rc;
     start = now() - start;

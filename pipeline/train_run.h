@@ -104,6 +104,12 @@ int pl_train_load_state(struct pl_train *t, bool *resumed, struct err *err);
  * records one now, changing no number of the model, if none was. */
 int pl_train_tell_step(struct pl_train *t, bool must, struct err *err);
 
+/* Puts the next step on its way. Its loss may be booked (the epoch's mean, the
+ * curve) only some steps later. */
+int pl_train_one_step(struct pl_train *t, struct err *err);
+/* Waits for the steps that are on their way and books them. */
+int pl_train_collect(struct pl_train *t, struct err *err);
+
 int64_t pl_train_steps(const struct pl_train *t); /* of all epochs */
 /* Lines of the log: after an epoch, of whose steps the last `steps` took so
  * many seconds; how far a run is that goes on (the epoch, from 1, that is not

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "pipeline/device_settings.h"
 #include "pipeline/operator_report.h"
 #include "pipeline/train_run.h"
 
@@ -147,6 +148,10 @@ int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx, struct err *err)
         .drop_last = w->drop_last,
         .extra_iters = (int)w->torch_extra_iters_per_epoch,
     };
+    const struct nn_backend_config device = {.numerics =
+                                                 (enum nn_numerics)w->numerics,
+                                             .data = (enum nn_data_path)w->data,
+                                             .fuse = w->fusion != 0};
     int rc;
 
     memset(t, 0, sizeof *t);
@@ -163,6 +168,9 @@ int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx, struct err *err)
     if (rc != 0)
         return rc;
     rng_mt_seed(&t->gen, (uint64_t)w->seed);
+    rc = pl_device_configure(ctx->be, &device, err);
+    if (rc != 0)
+        return rc;
     rc = pl_model_new(&t->model, ctx->config, w->model, ctx->be,
                       &t->sets.train->sample, &t->gen, err);
     if (rc == 0 && w->init_from)

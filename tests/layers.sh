@@ -82,9 +82,10 @@ wide_lines() {
         close ARGV if eof'
 }
 
+# But tests/run.sh and tests/gpu/run.sh.
 same_names() {
-    { sources; find tests -name '*.sh' -o -name '*.bats'; } | sed 's|.*/||' |
-        sort | uniq -d
+    { sources; find tests -name '*.sh' -o -name '*.bats'; } |
+        grep -vx tests/gpu/run.sh | sed 's|.*/||' | sort | uniq -d
 }
 
 # "LINES PLACE FUNCTION" of each function's body, in the folders given.
@@ -133,13 +134,14 @@ rule "pipeline/ includes pipeline/, nn/*.h and nn/base/ only" \
 rule "nn/ includes nn/ only" includes nn 'nn/'
 rule "nn/base/ includes nn/base/ only" includes nn/base 'nn/base/'
 rule "nn/cpu/ includes nn/ only" includes nn/cpu 'nn/'
-rule "cuda/ includes cuda/, nn/backend.h, nn/op.h and nn/base/ only" \
-    includes cuda 'cuda/|nn/(backend|op)\.h"|nn/base/'
+rule "cuda/ includes cuda/, nn/*.h, nn/base/ and cpu_vmath.h only" \
+    includes cuda 'cuda/|nn/[a-z0-9_]+\.h"|nn/base/|nn/cpu/cpu_vmath\.h"'
 rule "only yaml.c knows libyaml" system_header 'yaml\.h' 'pipeline/yaml\.c'
 rule "only the downloads know libcurl" \
     system_header 'curl/' 'pipeline/(fetch|download)[a-z_]*\.[ch]'
 rule "only hash.c knows libcrypto" system_header 'openssl/' 'pipeline/hash\.c'
-rule "only cuda/ knows CUDA" system_header 'cu(da|blas|pti)' 'cuda/[a-z_.]*'
+rule "only cuda/ knows CUDA" \
+    system_header 'cu(da|blas|pti)' 'cuda/[a-z0-9_.]*'
 rule "a source includes its own header first" own_header_first
 rule "a header compiles alone" headers_stand_alone
 rule "only mem.c allocates" \

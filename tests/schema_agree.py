@@ -93,6 +93,7 @@ CANNOT = {
     "optimizer_missing": INHERITED,
     "optimizer_no_type": INHERITED,
     "own_folder": "where results go",
+    "profile_nesterov": RELATED,
     "required": INHERITED,
     "resume_from_circle": NAMES,
     "resume_from_epochs": RELATED,

@@ -159,6 +159,14 @@ static int choose(const struct cpu_kernels **out, const char *isa,
                    isa);
 }
 
+const char *nn_cpu_isa(void)
+{
+    const struct cpu_kernels *best;
+    struct err none = {0};
+
+    return choose(&best, NULL, &none) == 0 ? best->name : "none";
+}
+
 int nn_cpu_open(struct nn_backend **out, int threads, const char *isa,
                 struct err *err)
 {
@@ -177,7 +185,7 @@ int nn_cpu_open(struct nn_backend **out, int threads, const char *isa,
         cpu_close(&cpu->base);
         return rc;
     }
-    threads = pool_threads(cpu->pool);
+    threads = cpu->base.threads = pool_threads(cpu->pool);
     (void)snprintf(cpu->base.description, sizeof cpu->base.description,
                    "cpu (%d thread%s, %s)", threads, threads == 1 ? "" : "s",
                    cpu->f32->name);

@@ -4,6 +4,7 @@
 
 #include "nn/base/rng.h"
 #include "tests/unit/custom_fixture.h"
+#include "tests/unit/device_fixture.h"
 
 enum { B = 7, IN = 6, OUT = 5, MOST = 64 };
 
@@ -21,7 +22,7 @@ static inline int setup(void **state)
     struct fixture *f = mem_zalloc(sizeof *f);
 
     *state = f;
-    if (!f || nn_cpu_open(&f->be, 1, NULL, &f->err) != 0)
+    if (!f || device_open(&f->be, 1, &f->err) != 0)
         return -1;
     f->at = &f->released;
     f->linear = own_linear(&f->at, true);

@@ -7,6 +7,7 @@
 #include "nn/base/mem.h"
 #include "pipeline/operator_check.h"
 #include "pipeline/yaml.h"
+#include "tests/unit/device_fixture.h"
 
 struct fixture {
     struct nn_backend *be;
@@ -26,7 +27,7 @@ static inline int setup(void **state)
     if (!f)
         return -1;
     f->d.arena = &f->arena;
-    return nn_cpu_open(&f->be, 1, NULL, &f->err);
+    return device_open(&f->be, 1, &f->err);
 }
 
 static inline int teardown(void **state)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "nn/train.h"
+#include "tests/unit/device_fixture.h"
 
 enum { N = 8, IN = 3 };
 struct problem {
@@ -71,7 +72,7 @@ static void open_model(struct fixture *f, bool linear)
     memset(f, 0, sizeof *f);
     make_problem(&f->p);
     rng_mt_seed(&g, 1);
-    assert_int_equal(nn_cpu_open(&f->be, 1, NULL, &f->err), 0);
+    assert_int_equal(device_open(&f->be, 1, &f->err), 0);
     assert_int_equal(nn_model_new(&f->model, f->be, &m, &g, NULL, &f->err), 0);
 }
 

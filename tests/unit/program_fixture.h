@@ -8,6 +8,7 @@
 #include "nn/base/str.h"
 #include "pipeline/prog_check.h"
 #include "pipeline/prog_run.h"
+#include "tests/unit/device_fixture.h"
 
 struct fixture {
     struct nn_backend *be;
@@ -28,7 +29,7 @@ static inline int setup(void **state)
     if (!f)
         return -1;
     f->d.arena = &f->arena;
-    return nn_cpu_open(&f->be, 1, NULL, &f->err);
+    return device_open(&f->be, 1, &f->err);
 }
 
 /* Forgets the program, its run and its errors. */

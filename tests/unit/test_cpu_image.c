@@ -282,7 +282,7 @@ static void an_index_outside_the_table_is_an_error(void **state)
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(be->ops->run(be, &call, &err), ERR_CORRUPT);
+    assert_int_equal(result_of(be, &call, &err), ERR_CORRUPT);
     assert_string_equal(err.msg, "index 5 at place 1 is outside 0 to 4");
     nn_tensor_free(table);
     nn_tensor_free(at);

@@ -167,11 +167,11 @@ static void check_bad_label(struct nn_backend *be, int32_t label,
     struct nn_call call = call_of(NN_OP_CROSS_ENTROPY, 2, tx, tl, NULL, g);
     struct err err = {0};
 
-    assert_int_equal(nn_backend_run(be, &call, &err), ERR_CORRUPT);
+    assert_int_equal(result_of(be, &call, &err), ERR_CORRUPT);
     assert_string_equal(err.msg, message);
     call = call_of(NN_OP_CROSS_ENTROPY_GRAD, 3, g, tx, tl, dx);
     err_clear(&err);
-    assert_int_equal(nn_backend_run(be, &call, &err), ERR_CORRUPT);
+    assert_int_equal(result_of(be, &call, &err), ERR_CORRUPT);
     assert_string_equal(err.msg, message);
     nn_tensor_free(tx);
     nn_tensor_free(tl);
@@ -406,8 +406,10 @@ static void description_names_threads_and_instruction_set(void **state)
 {
     (void)state;
     assert_string_equal(cpus.be[0]->description, "cpu (1 thread, scalar)");
-    assert_string_equal(cpus.be[cpus.n - 1]->description,
-                        "cpu (2 threads, scalar)");
+    for (int i = 1; i < cpus.n; i++)
+        if (strstr(cpus.be[i]->description, "cpu (2 threads, scalar)"))
+            return;
+    fail_msg("no description names two threads");
 }
 
 int main(void)

@@ -174,6 +174,30 @@ static void other_device_is_not_assessed(void **state)
     assert_int_equal(assess(&e, "cuda").outcome, PL_PASSED);
 }
 
+static void a_simulated_device_wins_and_loses_no_points(void **state)
+{
+    const struct pl_judged of = {.stage = "train",
+                                 .dir = folder,
+                                 .device = "cuda",
+                                 .simulated = true,
+                                 .metrics = &metrics};
+    struct pl_expect e = {
+        .metric = "test.loss", .relation = PL_REL_LT, .bound = 1, .points = 10};
+    struct pl_verdict v;
+    struct err err = {0};
+
+    (void)state;
+    assert_int_equal(pl_expect_assess(&v, &e, &of, &arena, &err), 0);
+    assert_int_equal(v.outcome, PL_NOT_ASSESSED);
+    assert_string_equal(v.measured, "not assessed: the device is simulated");
+    e.points = 0;
+    assert_int_equal(pl_expect_assess(&v, &e, &of, &arena, &err), 0);
+    assert_int_equal(v.outcome, PL_PASSED);
+    e.requires_device = "cuda";
+    assert_int_equal(pl_expect_assess(&v, &e, &of, &arena, &err), 0);
+    assert_int_equal(v.outcome, PL_NOT_ASSESSED);
+}
+
 static void manual_is_left_to_a_person(void **state)
 {
     const struct pl_expect e = {
@@ -312,6 +336,7 @@ int main(void)
         cmocka_unit_test(missing_metric_names_the_near_one),
         cmocka_unit_test(missing_metric_lists_what_there_is),
         cmocka_unit_test(other_device_is_not_assessed),
+        cmocka_unit_test(a_simulated_device_wins_and_loses_no_points),
         cmocka_unit_test(manual_is_left_to_a_person),
         cmocka_unit_test(file_must_be_there),
         cmocka_unit_test(stage_that_did_not_end_fails_its_expectations),

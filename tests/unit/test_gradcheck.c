@@ -15,6 +15,7 @@
 #include "nn/base/rng.h"
 #include "nn/gradcheck.h"
 #include "nn/opcase.h"
+#include "tests/unit/device_fixture.h"
 
 enum { ROUNDS = 6, MAX_NUMBERS = 400 };
 #define TOLERANCE 1e-6
@@ -255,7 +256,7 @@ static void gradients_are_those_of_central_differences(void **state)
 
     (void)state;
     assert_true(CHECKS * ROUNDS >= 200);
-    assert_int_equal(nn_cpu_open(&be, 1, NULL, &err), 0);
+    assert_int_equal(device_open(&be, 1, &err), 0);
     for (int i = 0; i < CHECKS; i++)
         for (uint64_t round = 0; round < ROUNDS; round++)
             run(be, &checks[i], 1000 * (uint64_t)i + round);

@@ -11,6 +11,7 @@
 #include "nn/eval.h"
 #include "nn/train.h"
 #include "tests/unit/custom_fixture.h"
+#include "tests/unit/device_fixture.h"
 
 enum { N = 23, H = 4, W = 2, HID = 5, CLASSES = 3, MOST = 128 };
 
@@ -122,7 +123,7 @@ static int open_model(struct fixture *f, const struct nn_layer_spec *spec,
 
     memset(f, 0, sizeof *f);
     rng_mt_seed(&g, 3);
-    assert_int_equal(nn_cpu_open(&f->be, threads, NULL, &f->err), 0);
+    assert_int_equal(device_open(&f->be, threads, &f->err), 0);
     return nn_model_new(&f->model, f->be, &all, &g, NULL, &f->err);
 }
 

@@ -17,6 +17,7 @@
 #include "nn/base/mem.h"
 #include "nn/model.h"
 #include "nn/tape.h"
+#include "tests/unit/device_fixture.h"
 
 static const struct nn_layer_spec specs[] = {
     {.type = NN_LAYER_CONV2D,
@@ -46,7 +47,7 @@ static int setup(void **state)
     struct rng_mt g;
 
     *state = f;
-    if (!f || nn_cpu_open(&f->be, 1, NULL, &f->err) != 0)
+    if (!f || device_open(&f->be, 1, &f->err) != 0)
         return -1;
     rng_mt_seed(&g, 0);
     return nn_model_new(&f->m, f->be,

@@ -12,6 +12,7 @@
 #include "nn/model.h"
 #include "nn/optim.h"
 #include "nn/tape.h"
+#include "tests/unit/device_fixture.h"
 
 static const struct nn_layer_spec mlp[] = {
     {.type = NN_LAYER_LINEAR, .out = 256, .bias = true},
@@ -24,7 +25,7 @@ static struct nn_backend *cpu(void)
     struct nn_backend *be;
     struct err err = {0};
 
-    assert_int_equal(nn_cpu_open(&be, 1, NULL, &err), 0);
+    assert_int_equal(device_open(&be, 1, &err), 0);
     return be;
 }
 
@@ -227,7 +228,7 @@ static void every_failed_allocation_leaves_nothing(void **state)
         }
         nn_optim_free(o);
         nn_model_free(m);
-        assert_int_equal(mem_live(), live);
+        assert_true(test_live_is(live));
     }
     assert_int_equal(rc, 0);
     nn_backend_close(be);

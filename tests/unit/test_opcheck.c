@@ -10,6 +10,7 @@
 
 #include "nn/base/mem.h"
 #include "pipeline/opcheck.h"
+#include "tests/unit/device_fixture.h"
 
 static const struct pl_opcheck_opts opts = {
     .eps = 1e-6,
@@ -28,7 +29,7 @@ static void golden_operators_hold(void **state)
     size_t i;
 
     (void)state;
-    assert_int_equal(nn_cpu_open(&be, 1, NULL, &err), 0);
+    assert_int_equal(device_open(&be, 1, &err), 0);
     assert_int_equal(
         pl_reference_read(&ref, "tests/golden/operators.json", &err), 0);
     assert_int_equal(ref.n, 21);
@@ -57,7 +58,7 @@ static void changed_reference_fails(void **state)
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(nn_cpu_open(&be, 1, NULL, &err), 0);
+    assert_int_equal(device_open(&be, 1, &err), 0);
     assert_int_equal(
         pl_reference_read(&ref, "tests/golden/operators.json", &err), 0);
     ref.cases[0].in[1].grad[2] += 1e-9;
@@ -93,7 +94,7 @@ static void gradcheck_finds_a_wrong_backward(void **state)
     struct err err = {0};
 
     (void)state;
-    assert_int_equal(nn_cpu_open(&be, 1, NULL, &err), 0);
+    assert_int_equal(device_open(&be, 1, &err), 0);
     assert_int_equal(
         nn_tensor_new(&x, be, &s, NN_F64, NN_ROWS, NN_CAT_INPUT, &err), 0);
     assert_int_equal(nn_tensor_set(x, v, &err), 0);

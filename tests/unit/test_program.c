@@ -337,7 +337,7 @@ static void every_failed_allocation_is_an_error(void **state)
         if (rc != 0 && rc != ERR_NOMEM)
             fail_msg("allocation %ld: %d, %s", n, rc, f->err.msg);
         drop(f);
-        assert_int_equal(mem_live(), live);
+        assert_true(test_live_is(live));
         assert_true(n < 2000);
     }
 }

@@ -107,7 +107,7 @@ static void layer_called_loss_is_a_layer(void **state)
     (void)state;
     make_problem(&f.p);
     rng_mt_seed(&g, 1);
-    assert_int_equal(nn_cpu_open(&f.be, 1, NULL, &f.err), 0);
+    assert_int_equal(device_open(&f.be, 1, &f.err), 0);
     assert_int_equal(
         nn_model_new(&f.model, f.be,
                      &(struct nn_model_spec){&spec, 1, f.p.data.sample}, &g,

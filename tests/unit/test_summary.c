@@ -10,6 +10,7 @@
 #include "nn/base/mem.h"
 #include "nn/custom.h"
 #include "pipeline/summary.h"
+#include "tests/unit/device_fixture.h"
 
 static const char *const all[] = {"sgd", "sgd_momentum", "adam", "adamw"};
 static struct nn_backend *be;
@@ -19,7 +20,7 @@ static int open_backend(void **state)
     struct err err = {0};
 
     (void)state;
-    return nn_cpu_open(&be, 1, NULL, &err);
+    return device_open(&be, 1, &err);
 }
 
 static int close_backend(void **state)

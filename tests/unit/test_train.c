@@ -12,6 +12,7 @@
 #include "nn/base/mem.h"
 #include "nn/eval.h"
 #include "nn/train.h"
+#include "tests/unit/device_fixture.h"
 
 enum {
     IN = 7,
@@ -180,7 +181,7 @@ static void open_trainer(struct fixture *f, const struct problem *p,
 
     memset(f, 0, sizeof *f);
     rng_mt_seed(&g, 3);
-    assert_int_equal(nn_cpu_open(&f->be, threads, NULL, &f->err), 0);
+    assert_int_equal(device_open(&f->be, threads, &f->err), 0);
     assert_int_equal(
         nn_model_new(&f->model, f->be,
                      &(struct nn_model_spec){spec, 3, p->data.sample}, &g, NULL,
@@ -227,6 +228,7 @@ static void check_against_plain(const struct problem *p, int m, int threads,
     int step;
 
     opts.fusion = fusion;
+    opts.execution = threads % 2 ? NN_EXEC_RECORDED : NN_EXEC_EAGER;
     open_trainer(&f, p, opts, threads);
     read_weights(&f, &w);
     memset(&mom, 0, sizeof mom);

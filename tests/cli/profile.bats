@@ -1,0 +1,92 @@
+load helper
+
+# profile FILE: a step of blobs, timed in two cells.
+profile() {
+    cat >"$1" <<'YAML'
+version: 1
+name: times
+datasets:
+  blobs: {type: synthetic, kind: blobs, classes: 3, n_train: 600}
+models:
+  mlp: {layers: [{type: linear, out: 16}, relu, {type: linear, out: 3}]}
+stages:
+  step:
+    uses: profile
+    matrix: {batch_size: [32, 128]}
+    with: {dataset: blobs, model: mlp, lr: 0.01, optimizer: adam, repeat: 8}
+    expect:
+      - {metric: step_ms.median, gt: 0}
+      - {file: step_times.csv, column: n, eq: 8}
+YAML
+}
+
+@test "a profile leaves step times, metrics and what they hang on" {
+    profile "$T/times.yaml"
+    run pipeline run "$T/times.yaml" --out "$T/out" --device cpu
+    is_status 0
+    says "batch 32, adam: a step takes"
+    says "numerics strict"
+    dir=$T/out/times/step/batch_size=128
+    [ "$(wc -l <"$dir/step_times.csv")" -eq 15 ] # head, 5, 8, sum
+    grep -q '^4,ProfilerStep#4,1,' "$dir/step_times.csv"
+    tail -n 1 "$dir/step_times.csv" | grep -q ',clock,128,adam,recorded,host,'
+    for name in step_ms.median step_ms.p10 step_ms.p90 samples_per_s \
+        flag.drift flag.noise; do
+        grep -q "\"$name\": [0-9]" "$dir/metrics.json"
+    done
+}
+
+@test "times are taken again on another machine, not for a GPU's settings" {
+    profile "$T/times.yaml"
+    pipeline run -q "$T/times.yaml" --out "$T/out" --device cpu --threads 1
+    set -- "$T/times.yaml" --out "$T/out" --device cpu
+    pipeline plan --check "$@" --threads 1
+    pipeline plan --check "$@" --threads 1 --numerics strict
+    pipeline plan --check "$@" --threads 1 stages.step.with.data=host_pinned
+    run pipeline plan --check "$@" --threads 2
+    is_status 6
+    says "machine.threads 1 of"
+    run pipeline plan --check "$@" --threads 1 stages.step.with.execution=eager
+    is_status 6
+    says "with.execution recorded -> eager"
+}
+
+@test "--numerics is of every stage, and stands in what is resolved" {
+    profile "$T/times.yaml"
+    run pipeline show "$T/times.yaml" --numerics tf32
+    is_status 0
+    says "numerics: tf32"
+    run pipeline run "$T/times.yaml" --numerics exact
+    is_status 2
+    says "--numerics takes fast, strict or tf32, not 'exact'"
+}
+
+@test "results of a GPU hang on its settings, those of the CPU do not" {
+    blobs "$T/blobs.yaml"
+    pipeline run -q "$T/blobs.yaml" --out "$T/out"
+    set -- "$T/blobs.yaml" --out "$T/out" --only train
+    pipeline plan --check "$@" --numerics strict
+    sed -i 's/"state": "done"/&, "gpu": {"with.numerics": "fast", "with.data": "device"}/' \
+        "$T/out/blobs/train/stage.json"
+    pipeline plan --check "$@"
+    run pipeline plan --check "$@" --numerics strict
+    is_status 6
+    says "run         train  (with.numerics fast -> strict)"
+}
+
+@test "settings of a profile that make no sense are told with their place" {
+    profile "$T/times.yaml"
+    for bad in repeat=1 n_step=0 execution=lazy data=disk numerics=exact; do
+        run pipeline check "$T/times.yaml" "stages.step.with.$bad"
+        is_status 2
+        says "${bad%%=*}"
+    done
+    run pipeline run "$T/times.yaml" --out "$T/out" \
+        'stages.step.matrix.batch_size=[601]'
+    is_status 3
+    says "batch_size 601 is more than the 600 training samples"
+    sed -i 's/step_ms.median/step_ms.mean/' "$T/times.yaml"
+    run pipeline check "$T/times.yaml"
+    is_status 2
+    says "step_ms.median"
+}

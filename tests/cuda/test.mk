@@ -1,0 +1,62 @@
+# Which tests run on a GPU or its double, and when:
+#   make test      a sample on the double, in $(B)
+#   make check     all on the double, and the plug-in of nvcc without a driver
+#   make test-gpu  the same tests on the GPU of this machine
+
+# Unit tests that take their device from TEST_DEVICE (device_fixture.h).
+DEVICE_TEST = $(patsubst %,$(B)/bin/test_%,cpu_conv cpu_gemm cpu_image \
+    cpu_ops cpu_rules cpu_step custom custom_rules device golden_order \
+    golden_training gradcheck layer_own layers model opcheck operator program \
+    program_functions program_image program_report step_report summary tape \
+    train train_order)
+DEVICE_CLI = tests/cuda/cuda.bats tests/cuda/cuda_training.bats
+DEVICE_SAMPLE = $(patsubst %,$(B)/bin/test_%,cpu_ops cpu_step device tape) \
+    tests/cuda/cuda.bats
+# What runs under the checking double too, where every access is judged.
+CHECKED_TEST = $(patsubst %,$(B)/bin/test_%,cpu_conv cpu_image cpu_ops \
+    cpu_rules cpu_step device)
+
+DOUBLE = $(B)/fake/libpipeline_cuda.so $(B)/fake/libcuda.so.1 \
+    $(B)/fake/libnvidia-ml.so.1
+DOUBLE_ENV = TEST_DEVICE=cuda LD_LIBRARY_PATH=$(abspath $(B)/fake)
+NVCC_BUILD = B=build/nvcc CUDA=1 ARCHS=75
+
+# What the double is made from; with all of it there this is empty.
+DOUBLE_LACKS = $(strip $(foreach h,cuda.h cuda_runtime_api.h cublasLt.h \
+    cupti.h,$(if $(wildcard $(CUDA_INCLUDE)/$h),,$h)) \
+    $(if $(shell command -v $(firstword $(CXX))),,$(CXX)))
+skipped = @echo 'SKIPPED: $(1), as there is no $(2)' >&2
+
+.PHONY: test-double check-double check-nvcc test-gpu
+ifeq ($(DOUBLE_LACKS),)
+test-double: programs $(DOUBLE)
+	@$(DOUBLE_ENV) PIPELINE=$(B)/bin/pipeline $(PROVE) $(DEVICE_SAMPLE)
+check-double: programs fake
+	@$(DOUBLE_ENV) ORDERS=20 PIPELINE=$(B)/bin/pipeline \
+	    $(PROVE) $(DEVICE_CLI) $(DEVICE_TEST)
+	@B=$(B) LD_LIBRARY_PATH=$(abspath $(B)/fake) \
+	    PIPELINE=$(abspath $(B)/bin/pipeline) $(PROVE) $(DOUBLE_TEST) \
+	    tests/cuda/failing_calls.bats tests/cuda/gpu_script.bats
+	@B=$(B) $(PROVE) tests/cuda/planted_bugs.sh
+	@TEST_DEVICE=cuda LD_LIBRARY_PATH=$(abspath $(B)/fake-check) $(PROVE) \
+	    $(CHECKED_TEST)
+else
+test-double check-double:
+	$(call skipped,all tests of CUDA,$(DOUBLE_LACKS))
+endif
+
+ifneq ($(NVCC),)
+check-nvcc:
+	$(SUBMAKE) $(NVCC_BUILD) all
+	@PLUGIN=$(CURDIR)/build/nvcc/bin PIPELINE=build/nvcc/bin/pipeline \
+	    $(PROVE) tests/cuda/plugin.bats
+else
+check-nvcc:
+	$(call skipped,the build of the CUDA plug-in,nvcc)
+endif
+
+test-gpu:
+	@tests/deps.sh test
+	$(SUBMAKE) CUDA=1 all programs
+	@REQUIRE_CUDA=1 TEST_DEVICE=cuda ORDERS=20 PIPELINE=$(B)/bin/pipeline \
+	    $(PROVE) $(DEVICE_CLI) $(DEVICE_TEST)
