@@ -38,6 +38,7 @@ struct cmd_opts {
     bool quiet, verbose, dry_run, check, json, help, version;
     bool dot, mermaid;   /* graph */
     bool history, cache; /* clean */
+    bool validate;       /* trace */
     int color;           /* enum cmd_color */
     int progress;        /* enum cmd_progress */
     struct arena arena;
@@ -65,7 +66,8 @@ enum {
     CMD_CLEAN = 512,
     CMD_SCHEMA = 1024,
     CMD_DOCTOR = 2048,
-    CMD_ALL = 4095
+    CMD_TRACE = 4096,
+    CMD_ALL = 8191
 };
 
 extern const struct cmd cmd_table[]; /* ends with a row without a name */
@@ -81,6 +83,7 @@ int cmd_fetch(struct cmd_opts *o);
 int cmd_clean(struct cmd_opts *o);
 int cmd_schema(struct cmd_opts *o);
 int cmd_doctor(struct cmd_opts *o);
+int cmd_trace(struct cmd_opts *o);
 int cmd_version(struct cmd_opts *o);
 int cmd_help(struct cmd_opts *o);
 

@@ -44,6 +44,14 @@ const struct cmd cmd_table[] = {
      "An editor with a YAML language server takes it from a first line\n"
      "# yaml-language-server: $schema=pipeline.schema.json",
      cmd_schema},
+    {"trace", CMD_TRACE, "FILE [FILE]",
+     "say what a profiler's trace holds, or compare two",
+     "FILE is JSON of torch.profiler's kind (Kineto, Chrome), ours or "
+     "another's,\n"
+     "plain or gzipped. --validate checks it by the rules of the format "
+     "instead\n"
+     "and exits with 1 if one is broken.",
+     cmd_trace},
     {"doctor", CMD_DOCTOR, "",
      "say what this machine has, GPUs above all, and why not",
      "What `--device auto` would take stands in the last line. A GPU is opened "

@@ -48,7 +48,7 @@ endif
 
 # No product is fused with a sum unless the source says so: the arithmetic is
 # the CPU's. The three options after it keep libstdc++ out.
-NVCC_FLAGS = -std=c++17 -O2 -fmad=false -I. $(ARCH_FLAGS) \
+NVCC_FLAGS = -std=c++17 -O2 $(NVCC_OPT) -fmad=false -I. $(ARCH_FLAGS) \
     -Xcompiler -fPIC,-fno-exceptions,-fno-threadsafe-statics,-fno-rtti
 
 $(CUDA_OBJ): ALL_CFLAGS += -fPIC -isystem $(CUDA_INCLUDE)
@@ -57,6 +57,9 @@ $(B)/obj/%.cu.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(say) NVCC $@
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MF $(@:.o=.d) -c -o $@ $<
+
+.PHONY: plugin
+plugin: $(PLUGIN)
 
 $(B)/bin/libpipeline_cuda.so: $(CUDA_OBJ) $(KERNEL_OBJ)
 	@mkdir -p $(@D)

@@ -11,6 +11,7 @@
 
 struct nn_backend;
 struct nn_buf;  /* opaque: memory of one backend */
+struct prof;    /* nn/base/prof.h */
 struct nn_step; /* nn/step.h */
 
 /* Who multiplies on a GPU: kernels that follow the one arithmetic to the bit,
@@ -84,6 +85,7 @@ struct nn_backend {
     int threads;                   /* that compute on the CPU; a GPU: 0 */
     char pci_bus_id[20];           /* of a GPU, "0000:3b:00.0"; else "" */
     size_t live_bytes, peak_bytes; /* kept by nn_storage */
+    struct prof *prof; /* borrowed: records what runs; NULL: nothing does */
 };
 
 struct nn_device_opts {

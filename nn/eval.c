@@ -138,9 +138,10 @@ static enum verdict verdict_of(const struct nn_loss *loss,
         return VERDICT_LARGEST;
     if (loss->type == NN_LOSS_BCE_WITH_LOGITS)
         return VERDICT_SIGN;
+    /* Of an own loss a single output has no known place to be cut at. */
     if (out->ndim == 1 && out->dim[0] >= data->classes && data->classes > 1)
         return VERDICT_LARGEST;
-    return out->ndim == 0 && data->classes == 2 ? VERDICT_SIGN : VERDICT_NONE;
+    return VERDICT_NONE;
 }
 
 int nn_evaluate(struct nn_eval_result *out, struct nn_model *model,

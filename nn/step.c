@@ -1,6 +1,7 @@
 #include "nn/step.h"
 
 #include "nn/base/mem.h"
+#include "nn/traced.h"
 
 static struct nn_value *value_of(struct nn_step *s, struct nn_tensor *t)
 {
@@ -108,6 +109,8 @@ int nn_step_run(struct nn_step *s, const struct nn_scalars *scalars,
 
     if (rc == 0 && s->prepared)
         return s->be->ops->step_run(s->be, s, err);
+    if (rc == 0 && s->be->prof)
+        return nn_traced_calls(s, err);
     for (i = 0; rc == 0 && i < s->n_call; i++)
         rc = s->be->ops->run(s->be, &s->call[i], err);
     return rc;

@@ -4,6 +4,7 @@
 
 #include "nn/base/mem.h"
 #include "nn/custom.h"
+#include "nn/traced.h"
 
 int nn_tape_new(struct nn_tape **out, struct nn_backend *be, struct err *err)
 {
@@ -103,7 +104,8 @@ int nn_tape_call(struct nn_tape *tape, struct nn_call *call, struct err *err)
     rc = reserve(&tape->call, tape->n_call, &tape->cap_call, sizeof *tape->call,
                  err);
     if (rc == 0)
-        rc = nn_backend_run(tape->be, call, err);
+        rc = tape->be->prof ? nn_traced_first(tape->be, call, err)
+                            : nn_backend_run(tape->be, call, err);
     if (rc != 0)
         return rc;
     tape->call[tape->n_call++] = *call;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn/base/mem.h"
+#include "nn/traced.h"
 #include "nn/train_results.h"
 
 /* Blocks that a pairwise tree over n pieces needs at once: the binary digits
@@ -349,6 +350,8 @@ static int record_step(struct nn_trainer *t, int64_t batch, bool updates,
     rc = t->model->be->ops->set_scalars(t->model->be, &t->scalars, err);
     if (rc == 0)
         rc = record_calls(&r, err);
+    if (t->model->be->prof)
+        nn_traced_phase_end(t->model->be);
     if (rc != 0) {
         nn_tape_free(r.tape);
         return rc;

@@ -119,16 +119,32 @@ static bool holds(const struct pl_expect *e, double a, double b)
     return false;
 }
 
+/* "x.grad" of "x.grad.0.1": an element's name without its place. */
+static const char *without_place(const char *name, struct arena *arena)
+{
+    size_t n = strlen(name);
+
+    while (n > 0 && strchr(".0123456789", name[n - 1]))
+        n--;
+    if (name[n] == '.' && n > 0)
+        return arena_strndup(arena, name, n);
+    return name;
+}
+
 /* Says that there is no such metric or value, and which are near. */
 static void add_missing(struct str *s, const char *what, const char *name,
                         const struct pl_metrics *m)
 {
     const char **names = mem_array(m->n + 1, sizeof *names);
     const char *near = NULL;
+    struct arena arena = {0};
     size_t i;
 
-    for (i = 0; names && i < m->n; i++)
-        names[i] = m->item[i].name;
+    for (i = 0; names && i < m->n; i++) {
+        names[i] = without_place(m->item[i].name, &arena);
+        if (!names[i])
+            names[i] = m->item[i].name;
+    }
     if (names)
         near = pl_nearest(name, names, m->n);
     str_addf(s, "there is no %s '%s'", what, name);
@@ -140,6 +156,7 @@ static void add_missing(struct str *s, const char *what, const char *name,
     if (!near && m->n > 6)
         str_add(s, ", ...");
     mem_free(names);
+    arena_free(&arena);
 }
 
 /* The value of name, shown in s; false if there is none that counts. */
@@ -304,7 +321,7 @@ static enum pl_outcome assess(struct str *measured, const struct pl_expect *e,
         return PL_NOT_ASSESSED;
     }
     if (!of->metrics) {
-        str_add(measured, "the stage did not end");
+        str_add(measured, of->became ? of->became : "the stage did not end");
         return PL_FAILED;
     }
     if (e->error)

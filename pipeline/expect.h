@@ -13,7 +13,8 @@ struct pl_judged {
     const char *dir;                  /* its folder */
     const char *device;               /* what it ran on: "cpu", "cuda" */
     bool simulated;                   /* a GPU that tests play: no points */
-    const struct pl_metrics *metrics; /* NULL: the stage is not whole */
+    const struct pl_metrics *metrics; /* NULL: the stage is not whole, */
+    const char *became;               /* but this; NULL: nothing is known */
     const struct pl_metrics *values;  /* of values.json; NULL: there are none */
     const char *error; /* that it failed with as was expected; NULL, "": none */
 };

@@ -18,9 +18,24 @@ static const char *const train[] = {
 static const char *const evaluate[] = {"loss", "accuracy", "correct", "samples",
                                        NULL};
 
-static const char *const profile[] = {
-    "step_ms.median", "step_ms.p10", "step_ms.p90", "samples_per_s",
-    "flag.drift",     "flag.noise",  NULL};
+static const char *const profile[] = {"step_ms.median",
+                                      "step_ms.p10",
+                                      "step_ms.p90",
+                                      "samples_per_s",
+                                      "flag.drift",
+                                      "flag.noise",
+                                      "traced.steps",
+                                      "traced.last_ms",
+                                      "traced.ratio",
+                                      "traced.lost",
+                                      "traced.share.*",
+                                      "memory.parameters",
+                                      "memory.gradients",
+                                      "memory.optimizer_state",
+                                      "memory.activations_peak",
+                                      "memory.inputs",
+                                      "memory.peak",
+                                      NULL};
 
 /* Of a kind; NULL: any name is good. */
 static const char *const *table(const struct pl_stage_kind *kind)

@@ -39,6 +39,8 @@ struct pl_operator_opts {
     double tolerance;  /* of a gradient's error */
     double rtol, atol; /* |a - b| <= atol + rtol |b|, b the built-in one's */
     uint64_t seed;
+    bool (*stop)(void *user); /* NULL: never */
+    void *user;
 };
 struct pl_operator_opts pl_operator_opts(void); /* what is usual */
 

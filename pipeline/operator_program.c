@@ -130,18 +130,26 @@ static void scan_expr(struct scan *s, const struct prog_expr *e)
             scan_expr(s, e->arg[i]);
 }
 
-/* The gradients that .grad holds are those of a tape that is not there. */
-static void check_attrs(const struct prog_source *source,
-                        const struct prog_expr *e, struct pl_diag *d)
+/* The gradients that .grad holds are those of a tape that is not there; dropout
+ * would drop in evaluation too, since an operator is not told where it is. */
+static void check_expr(const struct prog_source *source,
+                       const struct prog_expr *e, struct pl_diag *d)
 {
     size_t i;
+
+    if (e->kind == PROG_CALL && strcmp(e->text, "dropout") == 0) {
+        pl_diag_error(d, prog_loc(source, e->pos),
+                      "dropout has no place in an operator: it would drop in "
+                      "evaluation too");
+        pl_diag_help(d, "put a layer {type: dropout} beside it");
+    }
 
     if (e->kind == PROG_ATTR && strcmp(e->text, "grad") == 0)
         pl_diag_error(d, prog_loc(source, e->pos),
                       "an operator has no '.grad': backward gets g");
     for (i = 0; i < e->n; i++)
         if (e->arg[i])
-            check_attrs(source, e->arg[i], d);
+            check_expr(source, e->arg[i], d);
 }
 
 /* Only name = expr: an operator is a function of its operands. */
@@ -162,7 +170,7 @@ static void check_statements(const struct prog_program *p, struct pl_diag *d)
                 : NULL;
 
         if (s->kind == PROG_ASSIGN)
-            check_attrs(&p->source, s->expr, d);
+            check_expr(&p->source, s->expr, d);
         else if (fn && (fn->flags & PROG_FN_STATEMENT))
             pl_diag_error(d, prog_loc(&p->source, s->pos),
                           "%s has no place in an operator", fn->name);

@@ -228,6 +228,17 @@ void pl_help_kinds(struct str *out);
 void pl_doctor(struct str *out);
 void pl_doctor_json(struct str *out);
 
+/* What a trace of torch.profiler's kind says in short; what two say side by
+ * side; which rules of the format it breaks, and how often in all. As text or
+ * as one JSON object. ERR_IO; ERR_CORRUPT: no trace (which pl_trace_validate
+ * counts as broken). */
+int pl_trace_report(struct str *out, const char *path, bool json,
+                    struct err *err);
+int pl_trace_compare(struct str *out, const char *a, const char *b, bool json,
+                     struct err *err);
+int pl_trace_validate(struct str *out, unsigned long long *broken,
+                      const char *path, bool json, struct err *err);
+
 /* The nearest of names to a mistyped word, or NULL. */
 const char *pl_nearest(const char *word, const char *const *names, size_t n);
 

@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "nn/backend.h"
+#include "nn/base/prof.h"
 #include "pipeline/host_state.h"
 #include "pipeline/profile_stats.h"
+#include "pipeline/profile_traced.h"
 #include "pipeline/recipe.h"
 
 struct pl_profile_with {
@@ -21,6 +23,9 @@ struct pl_profile_with {
     int execution;      /* enum nn_execution */
     int fusion;         /* 0 none, 1 all */
     int numerics, data; /* see pipeline/device_settings.h */
+    bool trace;
+    struct prof_schedule schedule; /* of the traced steps */
+    const char *file;              /* the trace's name, or NULL */
     const struct pl_node *node;
 };
 extern const struct pl_schema pl_profile_schema;
@@ -34,9 +39,25 @@ struct pl_step_times {
     const double *timed; /* with->repeat, after them and the warm-up */
     struct pl_times sum; /* of timed */
     struct pl_host_state before, after;
+    const struct pl_traced *traced; /* NULL: nothing was */
 };
 
-/* step_times.csv: a row a step, then one that sums up the timed ones. */
+/* step_times.csv: a row a step, the phases of the traced ones, then a row that
+ * sums up the timed ones. */
 void pl_step_times_csv(const struct pl_step_times *t, struct str *out);
+
+struct pl_stage_ctx;
+/* "adam_h=256_bs=32", with `between` for the blanks; width 0: none to name. */
+void pl_profile_recipe(struct str *out, const struct pl_profile_with *w,
+                       int64_t width, const char *between);
+/* Where the trace goes below the stage's folder: the file asked for, or
+ * traces/adam_h=256_bs=32_trace.json. width: of the first linear layer; 0:
+ * there is none. */
+void pl_trace_name(struct str *out, const struct pl_profile_with *w,
+                   int64_t width);
+/* Writes the trace, ops.csv and the pictures; says how many spans were lost.
+ * With no traced step only the trace, which is empty then. */
+int pl_profile_report(struct pl_stage_ctx *ctx, const struct pl_traced *t,
+                      int64_t width, struct err *err);
 
 #endif

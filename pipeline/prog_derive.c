@@ -175,6 +175,13 @@ const char *prog_derive_word(size_t i, const char **name)
 
 void prog_value_formula(struct str *out, const struct prog_value *v)
 {
+    if (v->change) { /* "h += 1", and what it is called from there on */
+        str_addf(out, "%s %s= ", v->change->name, v->change->op);
+        prog_expr_add(out, v->change->expr);
+        if (v->name && strcmp(v->name, v->change->name) != 0)
+            str_addf(out, ", now %s", v->name);
+        return;
+    }
     if (v->name)
         str_add(out, v->name);
     if (v->name && v->formula)

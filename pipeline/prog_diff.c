@@ -62,6 +62,8 @@ static void note(struct diff *d, const struct prog_share *s, double back,
 {
     double e = fabs(back - slope) / fmax(1.0, fmax(fabs(back), fabs(slope)));
 
+    if (!s->reached && fabs(slope) <= 0)
+        return; /* a leaf that the loss does not depend on */
     d->out->checked++;
     if (e > d->out->max_error || isnan(e)) {
         d->out->max_error = isnan(e) ? HUGE_VAL : e;

@@ -92,6 +92,8 @@ static int note_before(struct prog_run *r, struct prog_backward *b,
         if (v->given && v->t->requires_grad) {
             b->share[b->n_share].leaf = v;
             rc = leaf_grad(v, r->arena, &b->share[b->n_share++].grad, err);
+            if (rc == 0) /* the program may have read it */
+                rc = prog_keep_first(r, v->t->grad->st, err);
         } else if (v->t && v->t->node && !v->t->grad_ready) {
             v->t->grad = NULL; /* of a backward before */
         }
@@ -112,7 +114,8 @@ static int note_after(struct prog_run *r, struct prog_backward *b,
         rc = leaf_grad(s->leaf, r->arena, &s->leaf->grad, err);
         for (k = 0; rc == 0 && k < n; k++)
             s->grad[k] = s->leaf->grad[k] - s->grad[k];
-        if (!s->leaf->t->grad_ready)
+        s->reached = s->leaf->t->grad_ready;
+        if (!s->reached)
             s->leaf->grad = NULL;
     }
     for (i = 0; rc == 0 && i < r->n_value; i++) {
@@ -275,6 +278,22 @@ static int freeze_inplace(struct prog_run *r, struct prog_value *v,
     return prog_set_numbers(v->t, data, err);
 }
 
+/* A tensor that stays the same value has its change shown all the same. */
+static int note_change(struct prog_run *r, const struct prog_value *x,
+                       const struct prog_stmt *s, struct err *err)
+{
+    struct prog_value *v;
+
+    if (r->replay || r->borrowed)
+        return 0;
+    v = prog_new_value(r, PROG_V_TENSOR, inplace_expr(r, s), err);
+    if (!v || !v->formula)
+        return no_memory(err);
+    v->change = s;
+    v->t = x->t;
+    return 0;
+}
+
 static int apply_inplace(struct prog_run *r, struct prog_call *c,
                          const struct prog_stmt *s, struct prog_value **out,
                          struct err *err)
@@ -284,16 +303,20 @@ static int apply_inplace(struct prog_run *r, struct prog_call *c,
     int rc = inplace_value(r, c, &value, err);
 
     if (rc == 0)
+        rc = prog_keep_first(r, x->t->st, err);
+    if (rc == 0)
         rc = nn_tape_assign(r->tape, x->t, value, &after, err);
     if (rc != 0)
         return rc;
     if (after == x->t) {
         *out = x;
-        return r->tape->grad_enabled ? 0 : freeze_inplace(r, x, err);
+        rc = r->tape->grad_enabled ? 0 : freeze_inplace(r, x, err);
+        return rc != 0 ? rc : note_change(r, x, s, err);
     }
     *out = prog_new_value(r, PROG_V_TENSOR, inplace_expr(r, s), err);
     if (!*out || !(*out)->formula)
         return no_memory(err);
+    (*out)->change = s;
     (*out)->t = after;
     (*out)->fn = c->fn;
     (*out)->rule = nn_op_get(c->fn->op)->rule;

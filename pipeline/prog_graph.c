@@ -129,7 +129,7 @@ static const char *kept(struct graph *g, struct str *s)
 static int fill_box(struct graph *g, struct box *b, struct err *err)
 {
     const struct nn_shape *shape = &b->v->t->shape;
-    const double *n = prog_numbers(b->v->t, &g->arena, err);
+    const double *n = prog_first_numbers(b->v, &g->arena, err);
     const double *grad = gradient(g, b->v);
     struct str s = {0};
     char text[96];

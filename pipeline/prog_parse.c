@@ -75,6 +75,8 @@ static void parse_raises(struct prog_parser *p, struct prog_stmt *s)
     prog_need_sign(p, "(", "'('");
     if (!p->l.failed && p->l.kind != TOK_TEXT)
         prog_wanted(p, "a part of the message, in quotes,");
+    if (!p->l.failed && *p->l.text == '\0') /* it would fit any error */
+        prog_wanted(p, "a part of the message that is not empty");
     if (p->l.failed)
         return;
     s->text = p->l.text;

@@ -193,7 +193,7 @@ static const double *given_by(const struct prog_backward *b,
 
 static bool is_shown(const struct prog_value *v)
 {
-    return v->name && v->kind != PROG_V_NUMBER;
+    return (v->name || v->change) && v->kind != PROG_V_NUMBER;
 }
 
 static int forward_table(struct str *out, const struct prog_run *r,
@@ -210,11 +210,11 @@ static int forward_table(struct str *out, const struct prog_run *r,
         const struct prog_value *v = r->value[i];
         const char **row = &cell[3 * t.rows];
         struct str s = {0};
-        double *n;
+        const double *n;
 
         if (!is_shown(v))
             continue;
-        n = v->t ? prog_numbers(v->t, a, err) : NULL;
+        n = v->t ? prog_first_numbers(v, a, err) : NULL;
         prog_value_formula(&s, v);
         row[0] = s.failed ? NULL : arena_strdup(a, s.text);
         row[1] = shape_of(v, a);
@@ -375,7 +375,7 @@ static int say_forward(const struct prog_run *r, struct str *s,
 
         if (!is_shown(v) || !v->formula)
             continue;
-        n = v->t ? prog_numbers(v->t, a, err) : NULL;
+        n = v->t ? prog_first_numbers(v, a, err) : NULL;
         prog_value_formula(s, v);
         str_addf(s, " = %s", numbers_of(v, n, a) ? numbers_of(v, n, a) : "");
         rc = say_line(s, fn, user, err);

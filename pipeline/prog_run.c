@@ -195,6 +195,46 @@ double *prog_numbers(const struct nn_tensor *t, struct arena *a,
     return v;
 }
 
+const double *prog_first_numbers(const struct prog_value *v, struct arena *a,
+                                 struct err *err)
+{
+    return v->first ? v->first : prog_numbers(v->t, a, err);
+}
+
+static int keep_first(struct prog_run *r, struct prog_value *v, struct err *err)
+{
+    int64_t n = nn_tensor_numel(v->t);
+    struct arena arena = {0};
+    const double *now = prog_numbers(v->t, &arena, err);
+    size_t kept = (size_t)(n < PROG_MAX_SHOWN ? n : PROG_MAX_SHOWN);
+
+    if (now) {
+        v->first = arena_array(r->arena, kept + 1, sizeof *v->first);
+        if (v->first)
+            memcpy(v->first, now, kept * sizeof *now);
+    }
+    arena_free(&arena);
+    return v->first ? 0
+                    : err_set(err, ERR_NOMEM, "out of memory for a program");
+}
+
+int prog_keep_first(struct prog_run *r, const struct nn_storage *st,
+                    struct err *err)
+{
+    size_t i;
+    int rc = 0;
+
+    if (r->replay || r->borrowed)
+        return 0;
+    for (i = 0; rc == 0 && i < r->n_value; i++) {
+        struct prog_value *v = r->value[i];
+
+        if (v->t && v->t->st == st && !v->first)
+            rc = keep_first(r, v, err);
+    }
+    return rc;
+}
+
 int prog_run_give(struct prog_run *r, const struct prog_tensor *t,
                   struct err *err)
 {

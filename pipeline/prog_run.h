@@ -15,7 +15,8 @@
 enum {
     PROG_MAX_STMTS = 10000,
     PROG_MAX_IN = 4,
-    PROG_MAX_ELEMENTS = 50000000 /* of all values together */
+    PROG_MAX_ELEMENTS = 50000000, /* of all values together */
+    PROG_MAX_SHOWN = 16           /* numbers of a value that are shown */
 };
 
 enum prog_value_kind {
@@ -43,6 +44,9 @@ struct prog_value {
     double attr; /* p of a power, n of a mean: what the rule calls by name */
     const char *attr_name; /* NULL: none */
     double *grad;          /* of the last backward that came by, or NULL */
+    double *first;         /* its first numbers, as it was made, if its memory
+                              was written to later; else NULL */
+    const struct prog_stmt *change; /* what changed x in place to this value */
 };
 
 struct prog_var {
@@ -55,6 +59,7 @@ struct prog_var {
 struct prog_share {
     struct prog_value *leaf;
     double *grad; /* numel numbers */
+    bool reached; /* it holds a gradient after this backward */
 };
 
 struct prog_backward {
@@ -158,6 +163,13 @@ int prog_freeze(struct prog_run *r, struct prog_value *v, struct err *err);
 /* The numbers of a float tensor, of any type, as doubles; memory from a. */
 double *prog_numbers(const struct nn_tensor *t, struct arena *a,
                      struct err *err);
+/* The same of a value as it was made, whatever was written to its memory since:
+ * at least its first PROG_MAX_SHOWN numbers. */
+const double *prog_first_numbers(const struct prog_value *v, struct arena *a,
+                                 struct err *err);
+/* Before st is written to: its values keep their first numbers. */
+int prog_keep_first(struct prog_run *r, const struct nn_storage *st,
+                    struct err *err);
 int prog_set_numbers(struct nn_tensor *t, const double *v, struct err *err);
 
 int prog_new_backward(struct prog_run *r, struct prog_backward **out,

@@ -10,6 +10,47 @@ enum { MAX_STEPS = 100000 };
 
 static const char *const executions[] = {"eager", "recorded", NULL};
 
+#define AT(m) offsetof(struct prof_schedule, m)
+static const struct pl_field schedule_fields[] = {
+    {.name = "skip_first",
+     .type = PL_T_INT,
+     .offset = AT(skip_first),
+     .def = "0",
+     .max = MAX_STEPS,
+     .help = "steps before the first cycle"},
+    {.name = "wait",
+     .type = PL_T_INT,
+     .offset = AT(wait),
+     .def = "0",
+     .max = MAX_STEPS,
+     .help = "steps at the begin of a cycle that are not recorded"},
+    {.name = "warmup",
+     .type = PL_T_INT,
+     .offset = AT(warmup),
+     .def = "0",
+     .max = MAX_STEPS,
+     .help = "steps after those in which the recorder makes itself ready"},
+    {.name = "active",
+     .type = PL_T_INT,
+     .offset = AT(active),
+     .def = "0",
+     .max = MAX_STEPS,
+     .help = "steps of a cycle that are recorded; 0: all that are left"},
+    {.name = "repeat",
+     .type = PL_T_INT,
+     .offset = AT(repeat),
+     .def = "0",
+     .max = MAX_STEPS,
+     .help = "cycles; 0: as many as there are steps for"},
+};
+static const struct pl_schema schedule_schema = {
+    .name = "profile_schedule",
+    .help = "as torch.profiler.schedule",
+    PL_FIELDS(schedule_fields),
+    .size = sizeof(struct prof_schedule),
+};
+#undef AT
+
 #define AT(m) offsetof(struct pl_profile_with, m)
 static const struct pl_field profile_fields[] = {
     {.name = "dataset",
@@ -95,6 +136,24 @@ static const struct pl_field profile_fields[] = {
      .help = "whether an activation joins its linear layer; the same bits"},
     PL_NUMERICS_FIELD(AT(numerics)),
     PL_DATA_FIELD(AT(data)),
+    {.name = "trace",
+     .type = PL_T_BOOL,
+     .offset = AT(trace),
+     .def = "true",
+     .help = "after the times, train n_step steps from the start again and "
+             "record their phases and operators"},
+    {.name = "schedule",
+     .type = PL_T_STRUCT,
+     .offset = AT(schedule),
+     .sub = &schedule_schema,
+     .help = "which of those steps are recorded",
+     .example = "{wait: 1, warmup: 1, active: 3}"},
+    {.name = "file",
+     .type = PL_T_STRING,
+     .offset = AT(file),
+     .help = "the trace's name in traces/, ending in .json or .json.gz, where "
+             "it is to be another than OPTIMIZER_h=WIDTH_bs=BATCH_trace.json",
+     .example = "step.json.gz"},
 };
 const struct pl_schema pl_profile_schema = {
     .name = "profile",

@@ -26,11 +26,34 @@ static int read_values(struct pl_metrics *out, const char *dir, struct err *err)
     return rc;
 }
 
+/* What became of a stage that is not whole: "failed: ...", "did not run (needs
+ * a, which failed)". NULL: it was not come to. */
+static const char *became(struct pl_run *run, const char *id)
+{
+    const struct pl_result *res = run->res;
+    size_t i;
+
+    for (i = 0; i < res->n_done; i++) {
+        const struct pl_done *d = &res->done[i];
+
+        if (strcmp(d->step.stage, id) != 0)
+            continue;
+        if (d->step.action == PL_SKIP)
+            return arena_printf(
+                &run->arena, "did not run (%s%s)", d->step.reason,
+                strchr(d->step.reason, ',') ? "" : ", which failed");
+        return d->error ? arena_printf(&run->arena, "failed: %s", d->error)
+                        : NULL;
+    }
+    return "did not run";
+}
+
 int pl_run_assess(struct pl_run *run, const struct pl_stage *s,
                   const struct pl_metrics *metrics, const struct pl_record *r,
                   struct pl_verdict *v, struct err *err)
 {
     struct pl_judged of = {.stage = s->id,
+                           .became = metrics ? NULL : became(run, s->id),
                            .device = r->device,
                            .simulated = pl_device_is_simulated(r->backend),
                            .metrics = metrics,

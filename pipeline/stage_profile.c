@@ -1,10 +1,13 @@
-/* profile: a run of training steps, timed one by one without a profiler. */
+/* profile: a run of training steps, timed one by one without a profiler; then
+ * the same run anew, traced. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "nn/base/mem.h"
 #include "pipeline/device_settings.h"
 #include "pipeline/facts.h"
+#include "pipeline/memory_timeline.h"
 #include "pipeline/operator_report.h"
 #include "pipeline/profile.h"
 #include "pipeline/train_run.h"
@@ -19,7 +22,11 @@ struct profile {
     struct nn_trainer *trainer;
     struct nn_loss loss;
     double *first, *timed; /* with->n_step, with->repeat */
+    struct prof *prof;
+    struct pl_traced traced;
 };
+
+enum { MOST_SPANS = 1 << 22 };
 
 static const struct pl_operator *own_loss(const struct pl_config *c,
                                           const struct pl_profile_with *w)
@@ -91,6 +98,16 @@ static int open_trainer(struct profile *p, struct err *err)
     if (rc == ERR_CONFIG)
         pl_err_at_node(err, pl_config_model(p->ctx->config, w->model)->node);
     return rc;
+}
+
+static void close_trainer(struct profile *p)
+{
+    nn_trainer_free(p->trainer);
+    nn_loader_free(p->loader);
+    nn_model_free(p->model);
+    p->trainer = NULL;
+    p->loader = NULL;
+    p->model = NULL;
 }
 
 static int open_all(struct profile *p, struct err *err)
@@ -177,7 +194,8 @@ static void show_progress(struct profile *p)
     const struct pl_progress now = {
         .text = "steps",
         .done = (double)p->trainer->step,
-        .total = (double)(w->n_step + w->warmup + w->repeat),
+        .total =
+            (double)(p->prof ? w->n_step : w->n_step + w->warmup + w->repeat),
         .unit = "step",
     };
 
@@ -221,6 +239,96 @@ static int measure(struct profile *p, struct pl_step_times *t, struct err *err)
     return rc == 0 ? pl_times_sum_up(&t->sum, p->timed, (size_t)w->repeat, err)
                    : rc;
 }
+
+/* ---- the traced steps ---- */
+
+static int trace_step(struct profile *p, struct err *err)
+{
+    double unasked;
+    int rc;
+
+    prof_step_begin(p->prof);
+    rc = clock_step(p, &unasked, err);
+    if (rc == 0)
+        prof_step_end(p->prof);
+    show_progress(p);
+    return rc;
+}
+
+/* From the first step on: a model, optimizer and order as they began. */
+static int trace_steps(struct profile *p, struct err *err)
+{
+    int64_t i;
+    int rc;
+
+    close_trainer(p);
+    rc = open_model(p, err);
+    if (rc == 0)
+        rc = open_trainer(p, err);
+    if (rc == 0)
+        rc = prof_new(&p->prof, &p->with->schedule, MOST_SPANS, err);
+    if (rc != 0)
+        return rc;
+    p->ctx->be->prof = p->prof;
+    for (i = 0; rc == 0 && i < p->with->n_step && !pl_stopping(p->ctx); i++)
+        rc = trace_step(p, err);
+    p->ctx->be->prof = NULL;
+    return rc;
+}
+
+/* The width of the first linear layer; 0: there is none. */
+static int64_t first_width(const struct nn_model *m)
+{
+    int i;
+
+    for (i = 0; i < m->n_layers; i++)
+        if (m->layer[i].type == NN_LAYER_LINEAR)
+            return m->layer[i].out.dim[m->layer[i].out.ndim - 1];
+    return 0;
+}
+
+/* What was recorded before a stop is written all the same. */
+static int trace(struct profile *p, struct err *err)
+{
+    int rc = trace_steps(p, err);
+
+    if (rc == 0)
+        rc = pl_traced_read(&p->traced, p->prof, err);
+    if (rc == 0)
+        rc = pl_profile_report(p->ctx, &p->traced, first_width(p->model), err);
+    if (rc == 0 && p->trainer->step < p->with->n_step)
+        rc = err_set(err, ERR_INTERRUPTED,
+                     "stopped before all steps were traced");
+    return rc;
+}
+
+static void give_traced_metrics(struct pl_stage_ctx *ctx,
+                                const struct pl_step_times *t)
+{
+    const struct pl_traced *r = t->traced;
+    const struct prof_span *last;
+    char name[64];
+    double ms;
+    int k;
+
+    pl_metric(ctx, "traced.steps", (double)r->n_steps);
+    pl_metric(ctx, "traced.lost", (double)r->lost);
+    if (r->n_steps == 0)
+        return;
+    last = r->step[r->n_steps - 1];
+    ms = pl_ms(last->end - last->begin);
+    pl_metric(ctx, "traced.last_ms", ms);
+    pl_metric(ctx, "traced.ratio", ms / (1e3 * t->sum.median));
+    for (k = NN_PHASE_H2D; k < NN_PHASE_COUNT; k++) {
+        (void)snprintf(name, sizeof name, "traced.share.%s",
+                       nn_phase_name((enum nn_phase)k));
+        if (strchr(name, ' '))
+            *strchr(name, ' ') = '_';
+        pl_metric(ctx, name, (double)r->phase_ns[k] / (double)r->steps_ns);
+    }
+}
+
+/* ---- report ---- */
 
 static void give_metrics(struct pl_stage_ctx *ctx,
                          const struct pl_step_times *t)
@@ -279,6 +387,8 @@ static int report(struct profile *p, const struct pl_step_times *t,
     str_free(&csv);
     if (rc == 0) {
         give_metrics(p->ctx, t);
+        if (t->traced)
+            give_traced_metrics(p->ctx, t);
         say_times(p->ctx, t);
     }
     return rc;
@@ -295,15 +405,38 @@ static int profile(struct pl_stage_ctx *ctx, struct err *err)
     t.timed = p.timed;
     if (rc == 0)
         rc = measure(&p, &t, err);
+    if (rc == 0 && p.with->trace && !has_marks(&p)) {
+        rc = trace(&p, err);
+        t.traced = &p.traced;
+    } else if (rc == 0 && p.with->trace)
+        pl_log(ctx, "no trace: this device works on its own time, which only "
+                    "its own records tell");
+    if (rc == 0)
+        rc = pl_memory_profile(ctx, p.trainer, t.traced, first_width(p.model),
+                               err);
     if (rc == 0)
         rc = report(&p, &t, err);
+    pl_traced_clear(&p.traced);
+    prof_free(p.prof);
     mem_free(p.first);
     mem_free(p.timed);
-    nn_trainer_free(p.trainer);
-    nn_loader_free(p.loader);
-    nn_model_free(p.model);
+    close_trainer(&p);
     pl_sets_close(&p.sets);
     return rc;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+
+    return n > k && strcmp(text + n - k, end) == 0;
+}
+
+/* HTA takes all that ends so for a trace, and nothing else. */
+static bool good_file(const char *name)
+{
+    return (ends_in(name, ".json") || ends_in(name, ".json.gz")) &&
+           !strchr(name, '/') && name[0] != '.' && name[0] != '-';
 }
 
 static void check_profile(const struct pl_config *c, const struct pl_stage *s,
@@ -316,6 +449,11 @@ static void check_profile(const struct pl_config *c, const struct pl_stage *s,
     if (loss)
         pl_operator_check_loss(loss, pl_node_key_loc(w->node, "loss", s->loc),
                                d);
+    if (w->file && !good_file(w->file))
+        pl_diag_error(d, pl_node_key_loc(w->node, "file", s->loc),
+                      "file must be a name that ends in .json or .json.gz, "
+                      "without a folder, not '%s'",
+                      w->file);
     if (o.nesterov && o.momentum == 0.0)
         pl_diag_error(d, pl_node_key_loc(w->optimizer.node, "nesterov", s->loc),
                       "nesterov needs a momentum");
@@ -323,12 +461,11 @@ static void check_profile(const struct pl_config *c, const struct pl_stage *s,
 
 const struct pl_stage_kind pl_kind_profile = {
     .name = "profile",
-    .help = "how long a training step takes: median, p10, p90, samples a "
-            "second",
+    .help = "how long a training step takes, and what it does meanwhile",
     .with = &pl_profile_schema,
     .needs_device = true,
     .measures = true,
-    .version = 1,
+    .version = 2,
     .check = check_profile,
     .run = profile,
 };

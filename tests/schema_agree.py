@@ -87,6 +87,7 @@ CANNOT = {
     "operator_no_loss": PROGRAM,
     "operator_none": RELATED,
     "operator_parameters": PROGRAM,
+    "operator_dropout": PROGRAM,
     "operator_statements": PROGRAM,
     "operator_syntax": PROGRAM,
     "operator_unknown": NAMES,

@@ -6,12 +6,15 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/tap.sh
+CUDA_INCLUDE=${CUDA_INCLUDE:-/usr/local/cuda/include}
 
 tidy() {
     case $1 in
     nn/cpu/isa_*) isa=-DISA_SCALAR ;;
+    cuda/*) isa="-isystem $CUDA_INCLUDE" ;;
     *) isa= ;;
     esac
+    # shellcheck disable=SC2086 # options, or none
     clang-tidy --quiet "$1" -- -std=c17 -D_GNU_SOURCE -I. $isa 2>&1 |
         grep -vE '^([0-9]+ warnings? .*|Suppressed .*|Use -header-filter.*)$'
 }
@@ -23,7 +26,14 @@ fi
 
 said=$(mktemp -d) || exit 1
 trap 'rm -rf "$said"' EXIT
-files=$(sources cmd pipeline nn | grep '\.c$')
+folders='cmd pipeline nn'
+if [ -f "$CUDA_INCLUDE/cublasLt.h" ]; then
+    folders="$folders cuda"
+else
+    echo "# SKIPPED: cuda/, as $CUDA_INCLUDE has no headers of CUDA"
+fi
+# shellcheck disable=SC2086 # a list of words
+files=$(sources $folders | grep '\.c$')
 for file in $files; do
     mkdir -p "$said/${file%/*}"
 done

@@ -63,7 +63,7 @@ YAML
     is_status 3
     says "error: stage 'fast': the loss is nan at step"
     says "; a message with 'out of bounds' was to come"
-    says "✘  fast  fails with 'out of bounds'  the stage did not end  0/3"
+    says "✘  fast  fails with 'out of bounds'  failed: the loss is nan at step"
 }
 
 @test "no error where one was to come fails the expectation" {

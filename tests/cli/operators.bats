@@ -69,14 +69,14 @@ metric() {
     sed -i 's/dx = g \* step(x)/dx = -g * step(x)/' "$T/own.yaml"
     run pipeline run "$T/own.yaml" --only train --out "$T/out"
     is_status 3
-    says "own.yaml:9:5: error: stage 'train': operator my_relu has a wrong"
-    says "gradient: dx["
+    says "own.yaml:9:5: error: stage 'train': operator my_relu does"
+    says "not hold: dx["
     says "by differences"
     [ ! -e "$T/out/own/train/checkpoints" ]
     run pipeline run "$T/own.yaml" operators.my_relu.check=false --only train \
         --out "$T/out"
     is_status 0
-    says "warning: operator my_relu has a wrong gradient: dx["
+    says "warning: operator my_relu does not hold: dx["
     run pipeline run "$T/own.yaml" --only check --out "$T/out"
     is_status 0
     says "my_relu              ✘ dx "

@@ -27,13 +27,62 @@ YAML
     says "batch 32, adam: a step takes"
     says "numerics strict"
     dir=$T/out/times/step/batch_size=128
-    [ "$(wc -l <"$dir/step_times.csv")" -eq 15 ] # head, 5, 8, sum
+    [ "$(wc -l <"$dir/step_times.csv")" -eq 25 ] # head, 5, 8, 5, 5, sum
     grep -q '^4,ProfilerStep#4,1,' "$dir/step_times.csv"
     tail -n 1 "$dir/step_times.csv" | grep -q ',clock,128,adam,recorded,host,'
     for name in step_ms.median step_ms.p10 step_ms.p90 samples_per_s \
-        flag.drift flag.noise; do
+        flag.drift flag.noise traced.last_ms traced.ratio \
+        traced.share.clear_grad; do
         grep -q "\"$name\": [0-9]" "$dir/metrics.json"
     done
+}
+
+@test "a profile leaves a trace, its operators and pictures" {
+    profile "$T/times.yaml"
+    set -- "$T/times.yaml" --out "$T/out" --device cpu
+    run pipeline run "$@" stages.step.with.execution=eager
+    is_status 0
+    says "traces/adam_h=16_bs=32_trace.json: "
+    dir=$T/out/times/step/batch_size=32
+    [ "$(ls "$dir/traces")" = adam_h=16_bs=32_trace.json ]
+    for name in '"ProfilerStep#0"' '"ProfilerStep#4"' '"optimizer"' \
+        '"Input Dims": \[\[32,2\],\[16,2\],\[16\]\]' '"execution": "eager"'; do
+        grep -q "$name" "$dir/traces/adam_h=16_bs=32_trace.json"
+    done
+    grep -q '^2,linear_grad_weight,grad_weight,backward,5,' "$dir/ops.csv"
+    grep -q 'CPU track of ProfilerStep#4: adam, h=16, bs=32; eager' \
+        "$dir/cpu_track.svg"
+    grep -q 'with the profiler on' "$dir/step_span.svg"
+    run pipeline run "$@" 'stages.step.with.schedule={wait: 9}' \
+        stages.step.with.file=none.json.gz
+    is_status 0
+    says "warning: no step was traced"
+    gzip -t "$dir/traces/none.json.gz"
+    run pipeline check "$T/times.yaml" stages.step.with.file=../t.json
+    is_status 2
+    says "file must be a name that ends in .json or .json.gz"
+}
+
+# HTA is holistictraceanalysis on PyPI; HTA_PYTHON names a python that has it.
+@test "HTA reads a trace of ours" {
+    "${HTA_PYTHON:-python3}" -c 'import hta' 2>/dev/null ||
+        skip "no HolisticTraceAnalysis"
+    profile "$T/times.yaml"
+    pipeline run -q "$T/times.yaml" --out "$T/out" --device cpu
+    traces=$T/out/times/step/batch_size=32/traces
+    run env HTA_DISABLE_NS_ROUNDING=1 "${HTA_PYTHON:-python3}" - "$traces" <<'PY'
+import sys, glob
+from hta.trace_analysis import TraceAnalysis
+from hta.utils.validate_trace import validate_trace_format
+ok, why = validate_trace_format(glob.glob(sys.argv[1] + "/*")[0], "standard")
+assert ok, why
+t = TraceAnalysis(trace_dir=sys.argv[1]).t
+frame = t.get_trace(0)
+assert (frame.dur >= 0).all() and len(frame) > 50
+print("iterations", [int(i) for i in t.get_iterations()])
+PY
+    is_status 0
+    says "iterations [0, 1, 2, 3]" # it leaves the last one out
 }
 
 @test "times are taken again on another machine, not for a GPU's settings" {

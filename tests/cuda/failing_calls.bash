@@ -58,6 +58,15 @@ on_double() {
         --out "$2" "${@:3}"
 }
 
+# kept OUT: what must be the same again; of what is timed, only the files' names.
+kept() {
+    if [ -d "$1/eager" ]; then
+        bits "$1" | sed 's/^[^ ]* *//'
+    else
+        bits "$1"
+    fi
+}
+
 # reference CONFIG ...: what the run gives undisturbed, in $T/reference, and how
 # often it calls what, in $T/calls.
 reference() {
@@ -67,7 +76,7 @@ reference() {
     awk '/^cu(da|blas)/ {n[$1] += $2} END {for (f in n) print f, n[f]}' \
         "$T/counts" | sort >"$T/calls"
     rm "$T/counts"
-    bits "$T/reference" | grep -v step_times.csv >"$T/bits"
+    kept "$T/reference" >"$T/bits"
 }
 
 # What gives back cannot stop a run that needs it no more.
@@ -79,10 +88,10 @@ may_go_on() {
     esac
 }
 
-# A launch is named by the function that launches.
+# A launch is named by the function that launches, of ours or of a library.
 named() {
     case $1 in
-    cudaLaunchKernel) [[ $output =~ "the GPU failed: k_"[a-z_]+: ]] ;;
+    cudaLaunchKernel) [[ $output =~ " failed: "(k_[a-z_0-9]+|cublas[A-Za-z]+): ]] ;;
     *) [[ $output == *"$1"* ]] ;;
     esac
 }
@@ -106,7 +115,7 @@ fails() {
     [[ $output != *leak* ]] || { echo "$what: $output"; false; }
     run on_double "$4" "$T/faulty" "${@:5}"
     is_status 0
-    bits "$T/faulty" | grep -v step_times.csv | cmp - "$T/bits" ||
+    kept "$T/faulty" | cmp - "$T/bits" ||
         { echo "$what: other bits afterwards"; false; }
 }
 

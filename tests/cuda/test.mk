@@ -1,6 +1,8 @@
 # Which tests run on a GPU or its double, and when:
 #   make test      a sample on the double, in $(B)
-#   make check     all on the double, and the plug-in of nvcc without a driver
+#   make check     all on the double
+#   make soak      every call failed in turn, planted bugs, the GPU script, the
+#                  plug-in of nvcc without a driver
 #   make test-gpu  the same tests on the GPU of this machine
 
 # Unit tests that take their device from TEST_DEVICE (device_fixture.h).
@@ -14,12 +16,13 @@ DEVICE_SAMPLE = $(patsubst %,$(B)/bin/test_%,cpu_ops cpu_step device tape) \
     tests/cuda/cuda.bats
 # What runs under the checking double too, where every access is judged.
 CHECKED_TEST = $(patsubst %,$(B)/bin/test_%,cpu_conv cpu_image cpu_ops \
-    cpu_rules cpu_step device)
+    cpu_rules cpu_step)
 
 DOUBLE = $(B)/fake/libpipeline_cuda.so $(B)/fake/libcuda.so.1 \
     $(B)/fake/libnvidia-ml.so.1
 DOUBLE_ENV = TEST_DEVICE=cuda LD_LIBRARY_PATH=$(abspath $(B)/fake)
-NVCC_BUILD = B=build/nvcc CUDA=1 ARCHS=75
+# Nothing of it runs, so it is compiled fast.
+NVCC_BUILD = B=build/nvcc CUDA=1 ARCHS=75 NVCC_OPT='-Xcicc -O1 -Xptxas -O0'
 
 # What the double is made from; with all of it there this is empty.
 DOUBLE_LACKS = $(strip $(foreach h,cuda.h cuda_runtime_api.h cublasLt.h \
@@ -27,27 +30,30 @@ DOUBLE_LACKS = $(strip $(foreach h,cuda.h cuda_runtime_api.h cublasLt.h \
     $(if $(shell command -v $(firstword $(CXX))),,$(CXX)))
 skipped = @echo 'SKIPPED: $(1), as there is no $(2)' >&2
 
-.PHONY: test-double check-double check-nvcc test-gpu
+.PHONY: test-double check-double soak-double check-nvcc test-gpu
 ifeq ($(DOUBLE_LACKS),)
 test-double: programs $(DOUBLE)
 	@$(DOUBLE_ENV) PIPELINE=$(B)/bin/pipeline $(PROVE) $(DEVICE_SAMPLE)
 check-double: programs fake
-	@$(DOUBLE_ENV) ORDERS=20 PIPELINE=$(B)/bin/pipeline \
-	    $(PROVE) $(DEVICE_CLI) $(DEVICE_TEST)
-	@B=$(B) LD_LIBRARY_PATH=$(abspath $(B)/fake) \
-	    PIPELINE=$(abspath $(B)/bin/pipeline) $(PROVE) $(DOUBLE_TEST) \
-	    tests/cuda/failing_calls.bats tests/cuda/gpu_script.bats
-	@B=$(B) $(PROVE) tests/cuda/planted_bugs.sh
+	@$(DOUBLE_ENV) B=$(B) ORDERS=20 PIPELINE=$(abspath $(B)/bin/pipeline) \
+	    $(PROVE) $(DEVICE_CLI) tests/cuda/failing_calls.bats \
+	    tests/cuda/headers.sh $(DOUBLE_TEST) $(DEVICE_TEST)
 	@TEST_DEVICE=cuda LD_LIBRARY_PATH=$(abspath $(B)/fake-check) $(PROVE) \
 	    $(CHECKED_TEST)
+soak-double: programs fake
+	@$(DOUBLE_ENV) B=$(B) SOAK=1 TEST_TIMEOUT=7200 \
+	    PIPELINE=$(abspath $(B)/bin/pipeline) $(PROVE) \
+	    tests/cuda/planted_bugs.sh tests/cuda/gpu_script.bats \
+	    tests/soak/cuda_faults.bats
 else
-test-double check-double:
+test-double check-double soak-double:
 	$(call skipped,all tests of CUDA,$(DOUBLE_LACKS))
 endif
 
 ifneq ($(NVCC),)
-check-nvcc:
-	$(SUBMAKE) $(NVCC_BUILD) all
+check-nvcc: $(B)/bin/pipeline
+	$(SUBMAKE) $(NVCC_BUILD) plugin
+	@cp $(B)/bin/pipeline build/nvcc/bin/pipeline
 	@PLUGIN=$(CURDIR)/build/nvcc/bin PIPELINE=build/nvcc/bin/pipeline \
 	    $(PROVE) tests/cuda/plugin.bats
 else

@@ -291,14 +291,16 @@ static void a_value_is_no_metric(void **state)
     assert_int_equal(assess(&e, "cpu").outcome, PL_FAILED);
     assert_string_equal(assess(&e, "cpu").measured,
                         "there is no value 'test.loss'; there are: x.grad");
+    e.value = "x.gard";
+    assert_string_equal(assess(&e, "cpu").measured,
+                        "there is no value 'x.gard'; did you mean 'x.grad'?");
 }
 
 static void stage_that_did_not_end_fails_its_expectations(void **state)
 {
     const struct pl_expect e = {
         .metric = "test.loss", .relation = PL_REL_LT, .bound = 1};
-    const struct pl_judged of = {
-        .stage = "train", .dir = "/tmp", .device = "cpu"};
+    struct pl_judged of = {.stage = "train", .dir = "/tmp", .device = "cpu"};
     struct pl_verdict v;
     struct err err = {0};
 
@@ -306,6 +308,10 @@ static void stage_that_did_not_end_fails_its_expectations(void **state)
     assert_int_equal(pl_expect_assess(&v, &e, &of, &arena, &err), 0);
     assert_int_equal(v.outcome, PL_FAILED);
     assert_string_equal(v.measured, "the stage did not end");
+    of.became = "did not run (needs a, which failed)";
+    assert_int_equal(pl_expect_assess(&v, &e, &of, &arena, &err), 0);
+    assert_int_equal(v.outcome, PL_FAILED);
+    assert_string_equal(v.measured, "did not run (needs a, which failed)");
 }
 
 static void expectation_is_shown_as_a_sentence(void **state)

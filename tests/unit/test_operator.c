@@ -121,7 +121,7 @@ static void every_operand_is_looked_at(void **state)
         assert_true(f->r.grad[i].checked > 20);
         assert_int_equal(f->r.grad[i].kinks, 0);
     }
-    assert_int_equal(f->r.cases, 12);
+    assert_int_equal(f->r.cases, 16);
     assert_false(f->r.compared);
 }
 
@@ -152,6 +152,13 @@ static void wrong_backwards_are_found(void **state)
         {"a: {forward: \"y = softmax(x)\", backward: \"dx = y * (g - sum(g * "
          "y, 1, keepdim=true))\"}",
          "for x of (2, 3, 4)"},
+        /* right below 6, where most numbers are */
+        {"a: {forward: y = relu(x) - relu(x - 6), backward: dx = g * step(x)}",
+         "dx["},
+        /* results would hang on the size of a batch */
+        {"a: {forward: \"y = x - mean(x, 0)\", backward: \"dx = g - mean(g, "
+         "0)\"}",
+         "y of one sample hangs on x of another"},
     };
     struct fixture *f = *state;
     size_t i;
@@ -191,6 +198,21 @@ static void another_function_is_not_the_built_in_one(void **state)
     assert_true(f->r.compared);
     assert_false(f->r.close);
     assert_true(f->r.close_error < 1e-4);
+}
+
+/* Logits of (B, 1) against targets of (B): no other shapes fit. */
+static void losses_of_two_shapes_are_tried_too(void **state)
+{
+    struct pl_operator_opts opts = pl_operator_opts();
+    struct fixture *f = *state;
+
+    assert_true(read_operator(
+        f, "a: {forward: \"y = (squeeze(x, 1) - t)**2\", backward: \"dx = "
+           "unsqueeze(2 * g * (squeeze(x, 1) - t), 1)\"}"));
+    assert_int_equal(
+        pl_operator_test(&f->r, &f->o, f->be, &opts, &f->arena, &f->err), 0);
+    assert_true(f->r.grad_ok);
+    assert_int_equal(f->r.cases, 4);
 }
 
 static void corners_are_left_out(void **state)
@@ -346,6 +368,7 @@ int main(void)
         CASE(wrong_backwards_are_found),
         CASE(the_worst_element_is_named_with_both_numbers),
         CASE(another_function_is_not_the_built_in_one),
+        CASE(losses_of_two_shapes_are_tried_too),
         CASE(corners_are_left_out),
         CASE(forward_that_fits_nothing_is_an_error),
         CASE(it_runs_on_a_tape_like_a_built_in_one),

@@ -100,6 +100,34 @@ static void long_formulas_get_steps_of_their_own(void **state)
     assert_true(strlen(d.step[d.n - 1].text) < 300);
 }
 
+static void add_line(void *user, const char *line)
+{
+    str_addf(user, "%s\n", line);
+}
+
+static void values_keep_the_numbers_they_were_made_with(void **state)
+{
+    struct fixture *f = *state;
+    struct str s = {0};
+
+    give(f, "x", two, 2, true);
+    must_run(f, "h = x * 2\nd = detach(h)\nh += 1\nL = sum(h)\n"
+                "backward(L)\ng = x.grad\nno_grad: x -= 1\n"
+                "backward(sum(x * 3))\n");
+    assert_int_equal(prog_derivation_say(&f->run, add_line, &s, &f->err), 0);
+    assert_non_null(strstr(s.text, "h = x * 2 = [2, 4]\n"
+                                   "d = detach(h) = [2, 4]\n"
+                                   "h += 1, now h(2) = [3, 5]\n"));
+    assert_non_null(strstr(s.text, "g = x.grad = [2, 2]\n"
+                                   "x -= 1 = [0, 1]\n"));
+    str_clear(&s);
+    assert_int_equal(prog_graph_svg(&s, "changes", &f->run, &f->err), 0);
+    assert_non_null(strstr(s.text, "h += 1, now h(2)"));
+    assert_non_null(strstr(s.text, "[2, 4]"));
+    assert_non_null(strstr(s.text, "[3, 5]"));
+    str_free(&s);
+}
+
 static struct prog_diff differences(struct fixture *f)
 {
     struct prog_diff diff;
@@ -107,6 +135,19 @@ static struct prog_diff differences(struct fixture *f)
     if (prog_diff_check(&diff, &f->p, &f->run, 1e-6, NULL, NULL, &f->err) != 0)
         fail_msg("%s", f->err.msg);
     return diff;
+}
+
+static void leaves_without_use_are_not_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct prog_diff d;
+
+    give(f, "x", two, 2, true);
+    give(f, "spare", two, 2, true);
+    must_run(f, "backward(sum(x * x))\n");
+    d = differences(f);
+    assert_null(d.not_made);
+    assert_int_equal(d.checked, 2);
 }
 
 static void differences_agree(void **state)
@@ -288,6 +329,8 @@ int main(void)
         TEST(matrices_transpose_and_broadcasts_sum),
         TEST(reused_value_sums_its_gradients),
         TEST(long_formulas_get_steps_of_their_own),
+        TEST(values_keep_the_numbers_they_were_made_with),
+        TEST(leaves_without_use_are_not_counted),
         TEST(differences_agree),
         TEST(wrong_gradient_is_found),
         TEST(what_is_cut_off_stays_in_place),

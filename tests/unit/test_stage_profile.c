@@ -19,6 +19,8 @@
 #include "pipeline/metrics.h"
 #include "pipeline/profile.h"
 #include "pipeline/stage.h"
+#include "tests/unit/svg_fixture.h"
+#include "tests/unit/kineto_fixture.h"
 
 static const char config[] =
     "version: 1\n"
@@ -246,12 +248,13 @@ static int fields(const char *line)
     return n;
 }
 
-static void check_table(const char *last_row)
+/* traced: rows of the trace and of its five phases. */
+static void check_table(const char *last_row, int traced)
 {
     struct err err = {0};
     char *text, *line, *next;
     size_t len;
-    int rows = 0, columns;
+    int rows = 0, steps = 0, phases = 0, columns;
 
     assert_int_equal(
         io_read_file(&text, &len, at("p/step/step_times.csv"), 1 << 20, &err),
@@ -261,13 +264,18 @@ static void check_table(const char *last_row)
         next = strchr(line, '\n') + 1;
         assert_int_equal(fields(line), columns);
         if (rows >= 1 && rows <= 3)
-            assert_non_null(strstr(line, "ProfilerStep#"));
+            assert_non_null(strstr(line, "first steps"));
+        *strchr(line, '\n') = '\0';
+        steps += strstr(line, "ProfilerStep#") != NULL;
+        phases += strstr(line, "from traced steps: ") != NULL;
         if (rows == 4) /* 3 steps and a warm-up of 4 are before it */
             assert_memory_equal(line, "7,timed,1,", 10);
         if (*next == '\0')
             assert_non_null(strstr(line, last_row));
     }
-    assert_int_equal(rows, 1 + 3 + 70 + 1);
+    assert_int_equal(steps, traced);
+    assert_int_equal(phases, traced ? 5 : 0);
+    assert_int_equal(rows, 1 + 3 + 70 + steps + phases + 1);
     mem_free(text);
 }
 
@@ -275,7 +283,8 @@ static void cpu_is_timed_by_the_clock(void **state)
 {
     (void)state;
     assert_int_equal(run(NULL, 0, false), 0);
-    check_table(",clock,32,sgd,recorded,host,all,strict,1,\"cpu (1 thread, ");
+    check_table(",clock,32,sgd,recorded,host,all,strict,1,\"cpu (1 thread, ",
+                3);
     assert_true(metric("step_ms.p10") > 0);
     assert_true(metric("step_ms.median") >= metric("step_ms.p10"));
     assert_true(metric("step_ms.p90") >= metric("step_ms.median"));
@@ -296,7 +305,7 @@ static void device_is_timed_by_its_own_marks(void **state)
     for (i = 0; i < 70; i++)
         v[i] = i < 63 ? i + 2 : i - 63 + 2;
     assert_int_equal(run(NULL, 0, true), 0);
-    check_table(",events,32,sgd,recorded,host_pinned,all,tf32,1,");
+    check_table(",events,32,sgd,recorded,host_pinned,all,tf32,1,", 0);
     assert_int_equal(pl_times_sum_up(&want, v, 70, &err), 0);
     assert_true(fabs(metric("step_ms.median") - want.median) < 1e-9);
     assert_true(fabs(metric("step_ms.p90") - want.p90) < 1e-9);
@@ -318,6 +327,114 @@ static void device_is_told_its_settings(void **state)
     assert_int_equal(device.config.data, NN_DATA_PINNED);
 }
 
+/* The config's steps with other settings, eagerly; what the trace holds. */
+static json_t *traced(const char *a, const char *b, const char *file)
+{
+    const char *const overrides[] = {"stages.step.with.execution=eager",
+                                     "stages.step.with.repeat=2",
+                                     "stages.step.with.n_step=5", a, b};
+    size_t n = 3u + (a != NULL) + (b != NULL);
+    char path[96];
+    json_t *root;
+
+    assert_int_equal(run(overrides, n, false), 0);
+    (void)snprintf(path, sizeof path, "p/step/traces/%s", file);
+    root = trace_load(at(path));
+    expect_schema(root);
+    expect_nested(root);
+    return root;
+}
+
+static void expect_step(json_t *root, int step, size_t want)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof name, "ProfilerStep#%d", step);
+    assert_int_equal(count_named(root, name), want);
+}
+
+static void each_traced_step_has_its_five_phases_in_order(void **state)
+{
+    static const char *const phase[] = {"h2d", "forward", "clear grad",
+                                        "backward", "optimizer"};
+    json_t *root = traced(NULL, NULL, "sgd_h=3_bs=32_trace.json"), *event;
+    size_t i, n = 0, operators = 0;
+
+    (void)state;
+    json_array_foreach(json_object_get(root, "traceEvents"), i, event)
+    {
+        const char *name = event_text(event, "name");
+
+        operators += strncmp(name, "pipeline::", 10) == 0;
+        if (strcmp(event_text(event, "cat"), "user_annotation") == 0 &&
+            strncmp(name, "ProfilerStep#", 13) != 0)
+            assert_string_equal(name, phase[n++ % 5]);
+    }
+    assert_int_equal(n, 25);
+    assert_true(operators >= 5 * 7);
+    for (i = 0; i < 5; i++)
+        expect_step(root, (int)i, 1);
+    assert_true(metric("traced.steps") == 5 && metric("traced.lost") == 0);
+    json_decref(root);
+}
+
+static void schedule_chooses_the_steps(void **state)
+{
+    static const struct {
+        const char *schedule;
+        const char *want; /* of steps 0 to 4 */
+    } cases[] = {
+        {"{wait: 1, warmup: 1, active: 2}", "00110"},
+        {"{active: 1, wait: 1, repeat: 1}", "01000"},
+        {"{skip_first: 4}", "00001"},
+        {"{wait: 2, active: 100}", "00111"},
+        {"{wait: 5}", "00000"},
+        {"{wait: 99999, warmup: 99999, active: 99999}", "00000"},
+    };
+    static const char *const off[] = {"stages.step.with.trace=false"};
+    size_t i, k;
+
+    (void)state;
+    assert_int_equal(run(off, 1, false), 0);
+    assert_false(io_exists(at("p/step/traces")));
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[96];
+        json_t *root;
+
+        (void)snprintf(text, sizeof text, "stages.step.with.schedule=%s",
+                       cases[i].schedule);
+        root = traced(text, "stages.step.with.file=t.json.gz", "t.json.gz");
+        for (k = 0; k < 5; k++)
+            expect_step(root, (int)k, cases[i].want[k] == '1');
+        json_decref(root);
+    }
+    assert_false(io_exists(at("p/step/ops.csv"))); /* nothing to sum up */
+}
+
+static void pictures_and_sums_are_of_the_traced_steps(void **state)
+{
+    static const char *const svg[] = {"p/step/cpu_track.svg",
+                                      "p/step/step_span.svg"};
+    char *text;
+    size_t len, i;
+
+    (void)state;
+    json_decref(traced(NULL, NULL, "sgd_h=3_bs=32_trace.json"));
+    for (i = 0; i < 2; i++) {
+        assert_int_equal(io_read_file(&text, &len, at(svg[i]), 1 << 20, NULL),
+                         0);
+        expect_well_formed(text);
+        assert_non_null(strstr(text, "ProfilerStep#4"));
+        assert_non_null(strstr(text, "sgd, h=3, bs=32; eager"));
+        mem_free(text);
+    }
+    assert_int_equal(
+        io_read_file(&text, &len, at("p/step/ops.csv"), 1 << 20, NULL), 0);
+    assert_non_null(strstr(text, "\n0,linear,forward,forward,5,"));
+    assert_null(strstr(text, "grad_input")); /* of the first layer: none */
+    mem_free(text);
+}
+
 static void batch_larger_than_the_set_is_an_error_with_a_place(void **state)
 {
     static const char *const large[] = {"stages.step.with.batch_size=101"};
@@ -337,6 +454,24 @@ static void divergence_is_told(void **state)
     assert_int_equal(run(wild, 1, true), ERR_NONFINITE);
 }
 
+static void stop_while_tracing_leaves_what_there_is(void **state)
+{
+    static const char *const overrides[] = {"stages.step.with.repeat=2",
+                                            "stages.step.with.warmup=0"};
+    json_t *root;
+
+    (void)state;
+    questions_until_stop = 8; /* 5 steps and 2 of the trace before */
+    assert_int_equal(run(overrides, 2, false), ERR_INTERRUPTED);
+    assert_false(io_exists(at("p/step/stage.json")));
+    root = trace_load(at("p/step/traces/sgd_h=3_bs=32_trace.json"));
+    expect_schema(root);
+    expect_nested(root);
+    expect_step(root, 0, 1);
+    expect_step(root, 2, 0);
+    json_decref(root);
+}
+
 static void stop_is_noticed_between_steps(void **state)
 {
     (void)state;
@@ -352,6 +487,10 @@ int main(void)
         CASE(cpu_is_timed_by_the_clock),
         CASE(device_is_timed_by_its_own_marks),
         CASE(device_is_told_its_settings),
+        CASE(each_traced_step_has_its_five_phases_in_order),
+        CASE(schedule_chooses_the_steps),
+        CASE(pictures_and_sums_are_of_the_traced_steps),
+        CASE(stop_while_tracing_leaves_what_there_is),
         CASE(batch_larger_than_the_set_is_an_error_with_a_place),
         CASE(divergence_is_told),
         CASE(stop_is_noticed_between_steps),
