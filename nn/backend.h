@@ -5,14 +5,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "nn/base/err.h"
 #include "nn/op.h"
 
 struct nn_backend;
-struct nn_buf;  /* opaque: memory of one backend */
-struct prof;    /* nn/base/prof.h */
-struct nn_step; /* nn/step.h */
+struct nn_buf;          /* opaque: memory of one backend */
+struct prof;            /* nn/base/prof.h */
+struct nn_step;         /* nn/step.h */
+struct nn_device_trace; /* nn/device_trace.h */
 
 /* Who multiplies on a GPU: kernels that follow the one arithmetic to the bit,
  * or the vendor's library in float32 or TF32. The CPU is always strict. */
@@ -74,6 +76,14 @@ struct nn_backend_ops {
     int (*mark)(struct nn_backend *be, int i, struct err *err);
     int (*elapsed)(struct nn_backend *be, int i, int j, double *seconds,
                    struct err *err);
+    /* Optional, both or none: the device's own records of what it does. They
+     * begin before the model is made whose steps are looked at, at most once in
+     * the life of the process. What the device cannot record is no error but
+     * stands in the trace. trace_end waits for the device; *out is the
+     * caller's, and the calls that it names are those of the steps. */
+    int (*trace_begin)(struct nn_backend *be, struct err *err);
+    int (*trace_end)(struct nn_backend *be, struct nn_device_trace **out,
+                     struct err *err);
 };
 
 enum { NN_MARKS = 64 };
@@ -86,6 +96,7 @@ struct nn_backend {
     char pci_bus_id[20];           /* of a GPU, "0000:3b:00.0"; else "" */
     size_t live_bytes, peak_bytes; /* kept by nn_storage */
     struct prof *prof; /* borrowed: records what runs; NULL: nothing does */
+    int64_t at_span;   /* prof_id of the span at hand; 0: none is */
 };
 
 struct nn_device_opts {

@@ -79,8 +79,10 @@ int nn_step_new(struct nn_step **out, struct nn_tape *tape,
     s->n_call = (int)tape->n_call;
     rc = find_live_ranges(s, err);
     if (rc == 0 && execution == NN_EXEC_RECORDED && s->be->ops->step_prepare) {
+        nn_traced_phase(s->be, nn_traced_capture);
         rc = s->be->ops->step_prepare(s->be, s, err);
         s->prepared = rc == 0;
+        nn_traced_phase_end(s->be);
     }
     if (rc != 0) {
         nn_step_free(s);
@@ -104,11 +106,15 @@ void nn_step_free(struct nn_step *s)
 int nn_step_run(struct nn_step *s, const struct nn_scalars *scalars,
                 struct err *err)
 {
-    int rc = s->be->ops->set_scalars(s->be, scalars, err);
-    int i;
+    int rc, i;
 
-    if (rc == 0 && s->prepared)
-        return s->be->ops->step_run(s->be, s, err);
+    nn_traced_phase(s->be, nn_phase_name(NN_PHASE_H2D));
+    rc = s->be->ops->set_scalars(s->be, scalars, err);
+    if (rc == 0 && s->prepared) {
+        rc = s->be->ops->step_run(s->be, s, err);
+        nn_traced_phase_end(s->be);
+        return rc;
+    }
     if (rc == 0 && s->be->prof)
         return nn_traced_calls(s, err);
     for (i = 0; rc == 0 && i < s->n_call; i++)

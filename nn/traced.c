@@ -10,8 +10,11 @@ int nn_traced_run(struct nn_backend *be, const struct nn_call *call,
     int rc;
 
     prof_phase(p, nn_phase_name(call->phase), begin);
+    be->at_span = prof_id(p);
     rc = be->ops->run(be, call, err);
-    prof_add(p, PROF_OP, nn_op_name(call->op), arg, begin, prof_now(p));
+    prof_add_as(p, PROF_OP, nn_op_name(call->op), arg, begin, prof_now(p),
+                be->at_span);
+    be->at_span = 0;
     return rc;
 }
 
@@ -34,7 +37,17 @@ int nn_traced_first(struct nn_backend *be, const struct nn_call *call,
                          err);
 }
 
+const char nn_traced_capture[] = "capture";
+const char nn_traced_replay[] = "replay";
+const char nn_traced_read[] = "read loss";
+
+void nn_traced_phase(struct nn_backend *be, const char *name)
+{
+    if (be->prof)
+        prof_phase(be->prof, name, prof_now(be->prof));
+}
+
 void nn_traced_phase_end(struct nn_backend *be)
 {
-    prof_phase(be->prof, NULL, prof_now(be->prof));
+    nn_traced_phase(be, NULL);
 }

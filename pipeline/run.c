@@ -11,6 +11,7 @@
 #include "pipeline/device_settings.h"
 #include "pipeline/expect.h"
 #include "pipeline/history.h"
+#include "pipeline/run_apart.h"
 
 /* Named values, if the stage left any. */
 static int read_values(struct pl_metrics *out, const char *dir, struct err *err)
@@ -96,9 +97,9 @@ static int assess_stage(struct pl_run *run, size_t i, struct pl_verdict *v,
     else if (whole)
         (void)pl_record_read(&r, dir, PL_WHOLE_FILE, &run->arena, &is);
     if (!r.device)
-        r.device = run->be->ops->name;
+        r.device = run->device.name;
     if (!r.backend)
-        r.backend = run->be->description;
+        r.backend = run->device.description;
     if (rc == 0 && whole)
         rc = pl_metrics_read(&metrics, path, err);
     if (rc == 0)
@@ -351,8 +352,6 @@ static int take_locks(struct pl_run *run, struct err *err)
 
 static int begin(struct pl_run *run, struct err *err)
 {
-    const struct pl_opts *o = run->job->opts;
-    const struct nn_device_opts device = {o->device, o->threads};
     size_t n = run->job->config->n_stages;
     int rc;
 
@@ -365,7 +364,7 @@ static int begin(struct pl_run *run, struct err *err)
         arena_array(&run->arena, run->job->config->n_homes, sizeof *run->was);
     if (!run->known || !run->res->done || !run->history || !run->was)
         return err_set(err, ERR_NOMEM, "out of memory starting the run");
-    rc = nn_backend_open(&run->be, &device, run->device_line, err);
+    rc = pl_run_device(run, err);
     if (rc != 0)
         return rc;
     run->ui->begin(run->ui->user, run->device_line, pl_job_recipe(run->job));

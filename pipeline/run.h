@@ -29,12 +29,20 @@ struct pl_work {
     bool failed;     /* out of memory where no error could be returned */
 };
 
+/* What the stages work on, whoever opens it. */
+struct pl_run_device {
+    char name[16];         /* "cpu", "cuda" */
+    char description[160]; /* see struct nn_backend */
+};
+
 struct pl_run {
     struct pl_job *job;
     const struct pl_ui *ui;
     struct pl_result *res;
     struct arena arena; /* until the run ends */
-    struct nn_backend *be;
+    struct pl_run_device device;
+    bool apart;            /* see pipeline/run_apart.h */
+    struct nn_backend *be; /* NULL: opened by the stages' processes */
     char device_line[200]; /* "cpu (no NVIDIA driver)" */
     struct pl_known *known;
     struct pl_lock *lock; /* of each of config->homes, by name */

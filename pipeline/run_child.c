@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "pipeline/run_apart.h"
+
 /* On the pipe stands one message after the other: this head, then its bytes.
  * Both ends are the same program on the same machine. */
 enum message { SAY = 1, LOG, PROGRESS, REPORT };
@@ -120,11 +122,17 @@ static void work(struct pl_run *run, const struct pl_decision *d,
                              .progress = tell_progress,
                              .stopping = asked_to_stop};
     size_t i = (size_t)(run->work.stage - run->job->config->stages);
+    bool opens = run->apart && run->work.stage->kind->needs_device;
     struct report r;
 
     memset(&r, 0, sizeof r);
     run->ui = &ui;
-    r.rc = pl_run_stage_work(run, d, &r.seconds, &r.err);
+    if (opens)
+        r.rc = pl_run_device_open(run, &r.err);
+    if (r.rc == 0)
+        r.rc = pl_run_stage_work(run, d, &r.seconds, &r.err);
+    if (opens) /* the parent's has threads that are not here */
+        nn_backend_close(run->be);
     r.known = run->known[i];
     post(t->fd, REPORT, &r, sizeof r);
     _exit(0);

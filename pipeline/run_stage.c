@@ -10,6 +10,7 @@
 #include "nn/base/str.h"
 #include "pipeline/facts.h"
 #include "pipeline/history.h"
+#include "pipeline/run_apart.h"
 
 /* What stage.json and unfinished.json say about the stage in work. */
 static struct pl_record begin_record(const struct pl_run *run,
@@ -21,9 +22,9 @@ static struct pl_record begin_record(const struct pl_run *run,
         .error = "",
         .kind = run->work.stage->kind->name,
         .inputs = d->inputs,
-        .device = run->be->ops->name,
+        .device = run->device.name,
         .started = started,
-        .backend = run->be->description,
+        .backend = run->device.description,
     };
 
     if (strcmp(r.device, "cpu") != 0)
@@ -352,7 +353,9 @@ int pl_run_stage(struct pl_run *run, size_t i, const struct pl_decision *d,
     double seconds = 0;
     int rc = pl_run_stage_begin(run, i, d, err);
 
-    if (rc == 0)
+    if (rc == 0 && run->apart && run->work.stage->kind->needs_device)
+        rc = pl_run_stage_apart(run, d, &seconds, err);
+    else if (rc == 0)
         rc = pl_run_stage_work(run, d, &seconds, err);
     if (rc == 0)
         pl_run_tell_ended(run, i, seconds);

@@ -151,8 +151,8 @@ rule "only mem.c frees, and json_file.c what jansson allocated" \
     calls 'free' '(nn/base/mem|pipeline/json_file)\.c' cmd pipeline nn
 rule "only cmd/ knows stdout" words 'stdout' '' pipeline nn
 rule "only cmd/ prints" calls 'v?printf|puts|putchar|perror' '' pipeline nn
-rule "only cmd/ exits, and the forked child of run_child.c" \
-    calls 'exit|_exit|_Exit|quick_exit|abort' 'pipeline/run_child\.c' \
+rule "only cmd/ exits, and the children of run_child.c and run_apart.c" \
+    calls 'exit|_exit|_Exit|quick_exit|abort' 'pipeline/run_(child|apart)\.c' \
     pipeline nn
 rule "no function that overflows, guesses or hides state" \
     calls 'strcpy|strcat|v?sprintf|gets|strtok|alloca|ato[ilf]|s?rand|chdir' \

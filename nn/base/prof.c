@@ -32,7 +32,9 @@ struct open_span {
 
 struct prof {
     struct prof_schedule schedule;
-    int64_t clock_offset; /* from CLOCK_MONOTONIC to CLOCK_REALTIME */
+    clockid_t clock;
+    int64_t clock_offset; /* from that clock to CLOCK_REALTIME */
+    int64_t last_id;
     /* Chunks are made by the thread of the steps and taken by any. */
     _Atomic(struct chunk *) *chunk;
     size_t most_chunks;
@@ -73,7 +75,13 @@ static int64_t clock_ns(clockid_t id)
 
 int64_t prof_now(const struct prof *p)
 {
-    return clock_ns(CLOCK_MONOTONIC) + p->clock_offset;
+    return clock_ns(p->clock) + p->clock_offset;
+}
+
+void prof_device_clock(struct prof *p)
+{
+    p->clock = CLOCK_REALTIME;
+    p->clock_offset = 0;
 }
 
 int prof_new(struct prof **out, const struct prof_schedule *schedule,
@@ -91,6 +99,7 @@ int prof_new(struct prof **out, const struct prof_schedule *schedule,
         mem_free(p);
         return err_set(err, ERR_NOMEM, "out of memory for a profile");
     }
+    p->clock = CLOCK_MONOTONIC;
     p->clock_offset = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
     *out = p;
     return 0;
@@ -189,7 +198,7 @@ static struct prof_span *next_span(struct prof *p)
 }
 
 static void put(struct prof *p, enum prof_kind kind, const char *name,
-                const void *arg, int64_t begin, int64_t end)
+                const void *arg, int64_t begin, int64_t end, int64_t id)
 {
     struct prof_span *s = next_span(p);
 
@@ -200,6 +209,7 @@ static void put(struct prof *p, enum prof_kind kind, const char *name,
     s->name = name;
     s->arg = arg;
     s->step = p->step;
+    s->id = id;
     s->kind = kind;
 }
 
@@ -232,7 +242,7 @@ void prof_step_end(struct prof *p)
         uint64_t n;
 
         prof_phase(p, NULL, now);
-        put(p, PROF_STEP, p->at_step.name, NULL, p->at_step.begin, now);
+        put(p, PROF_STEP, p->at_step.name, NULL, p->at_step.begin, now, 0);
         atomic_store(&p->active, false);
         n = p->n_spans - p->before;
         p->most = n > p->most ? n : p->most;
@@ -245,7 +255,7 @@ void prof_phase(struct prof *p, const char *name, int64_t now)
     if (!prof_active(p) || p->at_phase.name == name)
         return;
     if (p->at_phase.name)
-        put(p, PROF_PHASE, p->at_phase.name, NULL, p->at_phase.begin, now);
+        put(p, PROF_PHASE, p->at_phase.name, NULL, p->at_phase.begin, now, 0);
     p->at_phase.name = name;
     p->at_phase.begin = now;
 }
@@ -253,8 +263,19 @@ void prof_phase(struct prof *p, const char *name, int64_t now)
 void prof_add(struct prof *p, enum prof_kind kind, const char *name,
               const void *arg, int64_t begin, int64_t end)
 {
+    prof_add_as(p, kind, name, arg, begin, end, 0);
+}
+
+int64_t prof_id(struct prof *p)
+{
+    return ++p->last_id;
+}
+
+void prof_add_as(struct prof *p, enum prof_kind kind, const char *name,
+                 const void *arg, int64_t begin, int64_t end, int64_t id)
+{
     if (prof_active(p))
-        put(p, kind, name, arg, begin, end);
+        put(p, kind, name, arg, begin, end, id);
 }
 
 void *prof_keep(struct prof *p, const void *data, size_t size)

@@ -17,6 +17,7 @@ struct prof_span {
     const char *name;   /* borrowed, as arg is: both outlive the recorder */
     const void *arg;    /* of an OP its struct nn_call; NULL: none */
     int64_t step;       /* the step at hand */
+    int64_t id;         /* prof_id; 0: it has none */
     int32_t tid;        /* of the operating system */
     enum prof_kind kind;
 };
@@ -42,6 +43,9 @@ void prof_free(struct prof *p); /* NULL is fine */
 /* Now, in ns of CLOCK_REALTIME as it ran when p was made: setting the clock
  * afterwards moves no span against another. */
 int64_t prof_now(const struct prof *p);
+/* Before the first step: from now on the time is CLOCK_REALTIME itself, by
+ * which a device's own records go; setting it would tear the two apart. */
+void prof_device_clock(struct prof *p);
 
 /* Around each step, by one thread; steps count from 0. In warm-up and before
  * each step, outside of its span, memory is made ready: twice what a step took
@@ -58,6 +62,12 @@ void prof_phase(struct prof *p, const char *name, int64_t now);
 /* Any thread, without a lock. kind is PROF_NOTE or PROF_OP. */
 void prof_add(struct prof *p, enum prof_kind kind, const char *name,
               const void *arg, int64_t begin, int64_t end);
+/* A number, above 0, for a span that begins now: what is given to a device
+ * meanwhile is recorded under it. prof_add_as adds the span by that number. Of
+ * the thread of the steps alone. */
+int64_t prof_id(struct prof *p);
+void prof_add_as(struct prof *p, enum prof_kind kind, const char *name,
+                 const void *arg, int64_t begin, int64_t end, int64_t id);
 /* A copy of size bytes that lives as long as p; NULL: no memory. Of the thread
  * of the steps alone. */
 void *prof_keep(struct prof *p, const void *data, size_t size);

@@ -7,19 +7,21 @@
 
 # Unit tests that take their device from TEST_DEVICE (device_fixture.h).
 DEVICE_TEST = $(patsubst %,$(B)/bin/test_%,cpu_conv cpu_gemm cpu_image \
-    cpu_ops cpu_rules cpu_step custom custom_rules device golden_order \
+    cpu_ops cpu_rules cpu_step custom custom_rules device device_loss golden_order \
     golden_training gradcheck layer_own layers model opcheck operator program \
     program_functions program_image program_report step_report summary tape \
-    train train_order)
-DEVICE_CLI = tests/cuda/cuda.bats tests/cuda/cuda_training.bats
-DEVICE_SAMPLE = $(patsubst %,$(B)/bin/test_%,cpu_ops cpu_step device tape) \
+    trace_device trace_refused train train_order)
+DEVICE_CLI = tests/cuda/apart.bats tests/cuda/cuda.bats \
+    tests/cuda/cuda_training.bats
+DEVICE_SAMPLE = $(patsubst %,$(B)/bin/test_%,cpu_ops cpu_step device tape \
+    trace_device) \
     tests/cuda/cuda.bats
 # What runs under the checking double too, where every access is judged.
 CHECKED_TEST = $(patsubst %,$(B)/bin/test_%,cpu_conv cpu_image cpu_ops \
-    cpu_rules cpu_step)
+    cpu_rules cpu_step trace_device)
 
 DOUBLE = $(B)/fake/libpipeline_cuda.so $(B)/fake/libcuda.so.1 \
-    $(B)/fake/libnvidia-ml.so.1
+    $(B)/fake/libnvidia-ml.so.1 $(B)/fake/$(CUPTI_SO)
 DOUBLE_ENV = TEST_DEVICE=cuda LD_LIBRARY_PATH=$(abspath $(B)/fake)
 # Nothing of it runs, so it is compiled fast.
 NVCC_BUILD = B=build/nvcc CUDA=1 ARCHS=75 NVCC_OPT='-Xcicc -O1 -Xptxas -O0'
@@ -37,7 +39,7 @@ test-double: programs $(DOUBLE)
 check-double: programs fake
 	@$(DOUBLE_ENV) B=$(B) ORDERS=20 PIPELINE=$(abspath $(B)/bin/pipeline) \
 	    $(PROVE) $(DEVICE_CLI) tests/cuda/failing_calls.bats \
-	    tests/cuda/headers.sh $(DOUBLE_TEST) $(DEVICE_TEST)
+	    tests/cuda/nvtx.bats tests/cuda/headers.sh $(DOUBLE_TEST) $(DEVICE_TEST)
 	@TEST_DEVICE=cuda LD_LIBRARY_PATH=$(abspath $(B)/fake-check) $(PROVE) \
 	    $(CHECKED_TEST)
 soak-double: programs fake
