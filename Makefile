@@ -44,7 +44,7 @@ MATH_FLAGS = -fno-fast-math -fno-unsafe-math-optimizations \
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -I. -pthread -Wall -Wextra -Wpedantic \
     -Wshadow -Wconversion -Wvla -Wmissing-prototypes -Wstrict-prototypes \
     -MMD -MP $(CFLAGS) $(MATH_FLAGS)
-LIBS = -lyaml -lcurl -lz -lcrypto -ljansson -lm -ldl
+LIBS = -lyaml -lcurl -lz -lcrypto -ljansson -lmicrohttpd -lm -ldl
 
 NN_SRC   = $(wildcard nn/*.c nn/base/*.c nn/cpu/cpu_*.c)
 ISA_SRC  = $(wildcard nn/cpu/isa_*.c)
@@ -81,7 +81,8 @@ FUZZ_BIN = $(FUZZ_SRC:tests/fuzz/%.c=$(B)/bin/%)
 REPLAY_BIN = $(FUZZ_SRC:tests/fuzz/fuzz_%.c=$(B)/bin/replay_%)
 
 CLI_TESTS = $(wildcard tests/cli/*.bats)
-TESTS ?= $(TEST_BIN) $(CLI_TESTS)
+# The long ones first, so that the cores end together.
+TESTS ?= $(CLI_TESTS) $(TEST_BIN)
 PROVE = prove -j$(JOBS) -e tests/run.sh
 SOAK_TESTS = $(wildcard tests/soak/*.bats)
 SUBMAKE = +@$(MAKE) --no-print-directory
@@ -92,7 +93,7 @@ LONG_TESTS = %/test_golden_training %/test_golden_order %/mnist.bats \
     %/torch_programs.bats %/claims.bats %/notebook.bats %/memory_page.bats \
     %/deps.bats %/install.bats
 SANITIZE = -fsanitize=address,undefined
-ASAN_BUILD = B=build/asan LDFLAGS='$(SANITIZE)' CFLAGS='-O1 -g -Werror \
+ASAN_BUILD = B=build/asan LDFLAGS='$(SANITIZE)' CFLAGS='-O1 -g1 -Werror \
     -fno-omit-frame-pointer -fno-sanitize-recover=all $(SANITIZE)'
 CLANG_BUILD = B=build/clang CC=clang CFLAGS='-O2 -std=c11 -Werror'
 FUZZ_BUILD = B=build/fuzz CC=clang LDFLAGS='$(SANITIZE)' \
@@ -111,11 +112,13 @@ define ARCHIVE
 $(say) AR $@
 $(Q)$(AR) rcs $@ $^
 endef
+# All of libnn.a: a plug-in may want what the program itself does not.
 define LINK
 @mkdir -p $(@D)
 $(say) LINK $@
 $(Q)$(CC) -pthread -rdynamic $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ \
-    $(filter %.o,$^) $(filter %.a,$^) $(LIBS)
+    $(filter %.o,$^) $(filter-out %/libnn.a,$(filter %.a,$^)) \
+    -Wl,--whole-archive $(filter %/libnn.a,$^) -Wl,--no-whole-archive $(LIBS)
 endef
 
 include cuda/build.mk
@@ -153,17 +156,16 @@ check:
 	$(SUBMAKE) $(CLANG_BUILD) programs
 	@PIPELINE=build/asan/bin/pipeline OBJECTS=build/clang B=build/clang \
 	    TEST_TIMEOUT=1200 $(PROVE) tests/tidy.sh \
-	    $(patsubst $(B)/%,build/asan/%, \
-	    $(filter-out $(LONG_TESTS),$(TEST_BIN) $(REPLAY_BIN) $(CLI_TESTS))) \
-	    $(TEST_BIN:$(B)/%=build/clang/%) tests/mutation.sh tests/layers.sh \
-	    tests/format.sh
+	    tests/mutation.sh $(patsubst $(B)/%,build/asan/%, \
+	    $(filter-out $(LONG_TESTS),$(CLI_TESTS) $(REPLAY_BIN) $(TEST_BIN))) \
+	    $(TEST_BIN:$(B)/%=build/clang/%) tests/layers.sh tests/format.sh
 	$(SUBMAKE) $(CLANG_BUILD) check-double
 
 soak:
 	@tests/deps.sh check
-	$(SUBMAKE) programs
+	$(SUBMAKE) programs $(B)/bin/bench_profile
 	@PIPELINE=$(B)/bin/pipeline SOAK=1 TEST_TIMEOUT=7200 \
-	    $(PROVE) $(TEST_BIN) \
+	    $(PROVE) tests/tidy.sh $(TEST_BIN) \
 	    $(filter-out %/cuda_faults.bats,$(SOAK_TESTS))
 	$(SUBMAKE) soak-double check-nvcc
 

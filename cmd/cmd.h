@@ -39,6 +39,7 @@ struct cmd_opts {
     bool dot, mermaid;   /* graph */
     bool history, cache; /* clean */
     bool validate;       /* trace */
+    const char *port;    /* view; NULL: Perfetto's */
     int color;           /* enum cmd_color */
     int progress;        /* enum cmd_progress */
     struct arena arena;
@@ -67,7 +68,8 @@ enum {
     CMD_SCHEMA = 1024,
     CMD_DOCTOR = 2048,
     CMD_TRACE = 4096,
-    CMD_ALL = 8191
+    CMD_VIEW = 8192,
+    CMD_ALL = 16383
 };
 
 extern const struct cmd cmd_table[]; /* ends with a row without a name */
@@ -84,6 +86,7 @@ int cmd_clean(struct cmd_opts *o);
 int cmd_schema(struct cmd_opts *o);
 int cmd_doctor(struct cmd_opts *o);
 int cmd_trace(struct cmd_opts *o);
+int cmd_view(struct cmd_opts *o);
 int cmd_version(struct cmd_opts *o);
 int cmd_help(struct cmd_opts *o);
 

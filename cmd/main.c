@@ -52,6 +52,12 @@ const struct cmd cmd_table[] = {
      "instead\n"
      "and exits with 1 if one is broken.",
      cmd_trace},
+    {"view", CMD_VIEW, "[PATH]",
+     "show results in a browser, and traces in Perfetto",
+     "PATH is a trace, or a folder: out, or any below it. It is served on "
+     "127.0.0.1,\nto this machine alone, until Ctrl-C; the links to open are "
+     "printed. Links and\nnames that begin with a dot are not served.",
+     cmd_view},
     {"doctor", CMD_DOCTOR, "",
      "say what this machine has, GPUs above all, and why not",
      "What `--device auto` would take stands in the last line. A GPU is opened "

@@ -69,6 +69,8 @@ const struct opt opt_table[] = {
      "remove the downloads of all experiments"},
     {0, "validate", NULL, OPT_FLAG, AT(validate), 0, CMD_TRACE, NULL,
      "check the trace by every rule; exit with 1 if one is broken"},
+    {0, "port", "N", OPT_TEXT, AT(port), 0, CMD_VIEW, NULL,
+     "not 9001 (0: any that is free); Perfetto fetches from no other port"},
     {0, "untrusted", NULL, OPT_FLAG, AT(pl.untrusted), 0, LOADING, NULL,
      "refuse what a stranger's file must not ask for (`help check`)"},
     {'q', "quiet", NULL, OPT_FLAG, AT(quiet), 0, CMD_ALL, NULL,

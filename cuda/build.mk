@@ -13,6 +13,8 @@ CUDA_HOME ?= $(if $(NVCC),$(patsubst %/bin/,%,$(dir \
 CUDA_INCLUDE ?= $(CUDA_HOME)/include
 CUDA_LIB ?= $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib) \
     $(CUDA_HOME)/lib64)
+# CUPTI is opened when a run is profiled; a stock toolkit keeps it apart.
+CUPTI_HOME = $(CUDA_HOME)/extras/CUPTI
 DRIVER := $(wildcard /dev/nvidiactl /usr/lib/wsl/lib/libcuda.so.1)
 
 ifeq ($(NVCC),)
@@ -25,7 +27,11 @@ else
 PLUGIN = $(B)/bin/libpipeline_cuda.so
 endif
 
-CUDA_SRC = $(wildcard cuda/*.c)
+CUPTI_H = $(wildcard $(CUDA_INCLUDE)/cupti.h $(CUPTI_HOME)/include/cupti.h)
+WITH_CUPTI = cuda/cuda_cupti.c $(filter-out %_none.c,$(wildcard \
+    cuda/cuda_trace*.c))
+CUDA_SRC = $(filter-out $(if $(CUPTI_H),%/cuda_trace_none.c,$(WITH_CUPTI)),\
+    $(wildcard cuda/*.c))
 CUDA_OBJ = $(CUDA_SRC:%.c=$(B)/obj/%.o)
 KERNEL_SRC = $(wildcard cuda/*.cu)
 KERNEL_OBJ = $(KERNEL_SRC:%.cu=$(B)/obj/%.cu.o)
@@ -51,7 +57,8 @@ endif
 NVCC_FLAGS = -std=c++17 -O2 $(NVCC_OPT) -fmad=false -I. $(ARCH_FLAGS) \
     -Xcompiler -fPIC,-fno-exceptions,-fno-threadsafe-statics,-fno-rtti
 
-$(CUDA_OBJ): ALL_CFLAGS += -fPIC -isystem $(CUDA_INCLUDE)
+$(CUDA_OBJ): ALL_CFLAGS += -fPIC -isystem $(CUDA_INCLUDE) \
+    -isystem $(CUPTI_HOME)/include
 
 $(B)/obj/%.cu.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
@@ -65,4 +72,5 @@ $(B)/bin/libpipeline_cuda.so: $(CUDA_OBJ) $(KERNEL_OBJ)
 	@mkdir -p $(@D)
 	$(say) LINK $@
 	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ -L$(CUDA_LIB) -lcudart -lcublas -lcublasLt \
-	    -Wl,-rpath,$(CUDA_LIB) -lm
+	    -Wl,--enable-new-dtags \
+	    -Wl,-rpath,$(CUDA_LIB):$(CUPTI_HOME)/lib64 -ldl -lm

@@ -12,6 +12,9 @@
 #include "cuda/cuda_mem.h"
 #include "cuda/cuda_time.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_nvtx.h"
+#include "cuda/cuda_trace.h"
+#include "cuda/cuda_upload.h"
 #include "nn/base/mem.h"
 
 /* Bytes of workspace for cuBLAS: what NVIDIA recommends from Hopper (compute
@@ -23,7 +26,10 @@ static void cuda_close(struct nn_backend *be)
     struct cuda *cu = (struct cuda *)be;
 
     (void)cudaDeviceSynchronize();
+    cuda_trace_free(cu);
+    cuda_nvtx_close(cu);
     cuda_input_free(cu->input, cu);
+    cuda_upload_free(cu);
     cuda_marks_free(cu);
     cuda_lt_free(cu->lt);
     if (cu->blas)
@@ -92,16 +98,15 @@ static int set_scalars(struct nn_backend *be, const struct nn_scalars *s,
                        struct err *err)
 {
     struct cuda *cu = (struct cuda *)be;
-    struct cuda_scalars v = {s->lr, s->decay, s->adam_step, s->adam_rsqrt_bias2,
-                             (uint32_t)s->step};
-    int rc = cuda_late(cu, err);
+    struct cuda_scalars v = {s->lr,
+                             s->decay,
+                             s->adam_step,
+                             s->adam_rsqrt_bias2,
+                             (uint32_t)s->step,
+                             s->result};
 
-    if (rc != 0)
-        return rc;
-    /* From pageable memory: read before the call returns. */
-    return CU(cudaMemcpyAsync(cu->scalars, &v, sizeof v, cudaMemcpyHostToDevice,
-                              cu->stream),
-              err);
+    cuda_upload_note(cu, &v);
+    return cuda_late(cu, err);
 }
 
 static int cuda_sync(struct nn_backend *be, struct err *err)
@@ -144,6 +149,8 @@ static const struct nn_backend_ops cuda_ops = {
     .step_release = cuda_step_release,
     .mark = cuda_mark,
     .elapsed = cuda_elapsed,
+    .trace_begin = cuda_trace_begin,
+    .trace_end = cuda_trace_end,
 };
 
 /* The workspace must be set behind the stream, which resets it; with one of
@@ -161,6 +168,7 @@ static int open_blas(struct cuda *cu, bool hopper, struct err *err)
     if (rc == 0)
         rc = CUBLAS(cublasSetWorkspace(cu->blas, cu->blas_work, size), err);
     cu->blas_work_size = size;
+    cu->base.work_bytes = size;
     return rc;
 }
 
@@ -172,20 +180,14 @@ static int open_memory(struct cuda *cu, struct err *err)
     for (i = 0; rc == 0 && i <= NN_CAT_TEMPORARY; i++)
         rc = cuda_arena_new(&cu->arena[i], (enum nn_category)i, err);
     if (rc == 0)
-        rc = cuda_memory_alloc(cu, &p, sizeof *cu->scalars, err);
-    if (rc != 0)
-        return rc;
-    cu->scalars = p;
-    rc = cuda_memory_alloc(cu, &p, sizeof *cu->fault, err);
+        rc = cuda_upload_new(cu, err);
+    if (rc == 0)
+        rc = cuda_memory_alloc(cu, &p, sizeof *cu->fault, err);
     if (rc != 0)
         return rc;
     cu->fault = p;
-    rc = CU(cudaMemsetAsync(cu->scalars, 0, sizeof *cu->scalars, cu->stream),
-            err);
-    return rc == 0 ? CU(cudaMemsetAsync(cu->fault, 0, sizeof *cu->fault,
-                                        cu->stream),
-                        err)
-                   : rc;
+    return CU(cudaMemsetAsync(cu->fault, 0, sizeof *cu->fault, cu->stream),
+              err);
 }
 
 static int open_device(struct cuda *cu, struct err *err)
@@ -213,6 +215,7 @@ static int open_device(struct cuda *cu, struct err *err)
                    "%04x:%02x:%02x.0", p.pciDomainID & 0xffff,
                    p.pciBusID & 0xff, p.pciDeviceID & 0xff);
     cu->simulated = strncmp(p.name, "SIMULATED", 9) == 0;
+    cuda_nvtx_open(cu);
     (void)snprintf(cu->base.description, sizeof cu->base.description,
                    "cuda:%d (%.100s, sm_%d%d)", cu->device, p.name, p.major,
                    p.minor);
@@ -309,6 +312,7 @@ int cuda_workspace(struct cuda *cu, size_t size, void **out, struct err *err)
     cuda_memory_retire(cu, cu->work);
     cu->work = work;
     cu->work_size = size;
+    cu->base.work_bytes = cu->blas_work_size + size;
     *out = work;
     return 0;
 }

@@ -23,7 +23,10 @@ struct nn_buf {
 
 struct cuda_arena;  /* cuda_mem.c */
 struct cuda_memory; /* cuda_memory.c: what cudaMalloc gave */
+struct cuda_upload; /* cuda_upload.c: scalars and rows on their way */
 struct cuda_input;  /* cuda_input.c: data sets and batches on their way */
+struct cuda_trace;  /* cuda_trace.c: the device's own records */
+struct cuda_nvtx;   /* cuda_nvtx.c: ranges for tools that listen */
 
 struct cuda {
     struct nn_backend base; /* first: a struct nn_backend is cast back */
@@ -39,9 +42,12 @@ struct cuda {
     struct cuda_memory *memory;
     int graphs; /* captured and alive: they hold addresses */
     struct cuda_arena *arena[NN_CAT_TEMPORARY + 1];
+    struct cuda_upload *upload;
     struct cuda_scalars *scalars; /* device */
     struct cuda_fault *fault;     /* device */
     struct cuda_input *input;
+    struct cuda_trace *trace; /* NULL: none was begun */
+    struct cuda_nvtx *nvtx;   /* NULL: no tool listens */
     void *work; /* scratch of the operator that runs; see cuda_workspace */
     size_t work_size;
     cudaEvent_t mark[NN_MARKS]; /* cuda_time.c; NULL until used */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cuda/cuda_backend.h"
+#include "cuda/cuda_nvtx.h"
 
 /* "cudaMalloc" of "cudaMalloc(&base, s->size)" */
 static int name_length(const char *call)
@@ -57,6 +58,8 @@ int cuda_wait(struct cuda *cu, struct err *err)
     struct cuda_fault fault = {0};
     int rc = cuda_late(cu, err);
 
+    if (cu->nvtx)
+        cuda_nvtx_phase(cu, NULL);
     if (rc == 0)
         rc = CU(cudaMemcpyAsync(&fault, cu->fault, sizeof fault,
                                 cudaMemcpyDeviceToHost, cu->stream),

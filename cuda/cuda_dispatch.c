@@ -2,7 +2,10 @@
  * takes. */
 #include "cuda/cuda_dispatch.h"
 
+#include "cuda/cuda_nvtx.h"
 #include "cuda/cuda_ops.h"
+#include "cuda/cuda_trace.h"
+#include "cuda/cuda_upload.h"
 #include "nn/operands.h"
 
 struct row {
@@ -109,10 +112,27 @@ int cuda_shape_error(const struct nn_call *call, struct err *err)
                    nn_operands_text(call, text, sizeof text));
 }
 
+/* Told to the tools that look on. */
+static int run_labelled(struct cuda *cu, const struct nn_call *call,
+                        struct err *err)
+{
+    int rc;
+
+    cuda_trace_push(cu);
+    if (cu->nvtx)
+        cuda_nvtx_begin(cu, call);
+    rc = rows[call->op].run(cu, call, err);
+    if (cu->nvtx)
+        cuda_nvtx_end(cu);
+    cuda_trace_pop(cu);
+    return rc;
+}
+
 int cuda_run(struct nn_backend *be, const struct nn_call *call, struct err *err)
 {
+    struct cuda *cu = (struct cuda *)be;
     char text[512];
-    int rc = cuda_late((struct cuda *)be, err);
+    int rc = cuda_late(cu, err);
 
     if (rc != 0)
         return rc;
@@ -120,5 +140,7 @@ int cuda_run(struct nn_backend *be, const struct nn_call *call, struct err *err)
         return err_set(err, ERR_SHAPE, "%s is not in the cuda backend for: %s",
                        nn_op_name(call->op),
                        nn_operands_text(call, text, sizeof text));
-    return rows[call->op].run((struct cuda *)be, call, err);
+    if (call->op != NN_OP_BATCH) /* which takes them along */
+        rc = cuda_upload_scalars(cu, err);
+    return rc == 0 ? run_labelled(cu, call, err) : rc;
 }

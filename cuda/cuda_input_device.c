@@ -1,6 +1,7 @@
 /* Data sets that lie on the device whole: a batch costs its indices alone. */
 #include "cuda/cuda_input_parts.h"
 #include "cuda/cuda_memory.h"
+#include "cuda/cuda_upload.h"
 #include "cuda/k_input.h"
 #include "nn/base/mem.h"
 
@@ -12,22 +13,19 @@ struct set {
     void *x, *y;
 };
 
-/* Rows of a batch, on the device. A graph keeps the address, so a buffer that
- * grows too small stays and a larger one comes before it. */
+/* Rows of a batch that is too large for cuda_upload_place, on the device. A
+ * graph keeps the address, so a buffer that grows too small stays and a larger
+ * one comes before it. */
 struct rows {
     struct rows *next;
     int64_t cap;
     int64_t *device;
-    int64_t *pinned;    /* the host writes here while the last copy may still */
-    cudaEvent_t copied; /* be under way: it waits for this first */
 };
 
 struct cuda_resident {
     struct set *sets;
     struct rows *rows;
 };
-
-enum { ROWS_AT_LEAST = 16384 };
 
 int cuda_resident_new(struct cuda_resident **out, struct err *err)
 {
@@ -37,11 +35,7 @@ int cuda_resident_new(struct cuda_resident **out, struct err *err)
 
 static void rows_free(struct rows *r, struct cuda *cu)
 {
-    if (r->copied)
-        (void)cudaEventDestroy(r->copied);
     cuda_memory_free(cu, r->device);
-    if (r->pinned)
-        (void)cudaFreeHost(r->pinned);
     mem_free(r);
 }
 
@@ -141,86 +135,69 @@ static struct set *set_find(const struct cuda_resident *r,
 }
 
 static int rows_new(struct cuda_resident *r, struct cuda *cu, int64_t n,
-                    struct rows **out, struct err *err)
+                    int64_t **place, struct err *err)
 {
-    int64_t cap = n > ROWS_AT_LEAST ? n : (int64_t)ROWS_AT_LEAST;
-    size_t size = (size_t)cap * sizeof(int64_t);
     struct rows *p = mem_zalloc(sizeof *p);
     void *memory = NULL;
     int rc;
 
     if (!p)
         return err_set(err, ERR_NOMEM, "out of memory for a batch");
-    rc = cuda_memory_alloc(cu, &memory, size, err);
-    p->device = memory;
-    memory = NULL;
-    if (rc == 0)
-        rc = cuda_pinned_alloc(&memory, size, err);
-    p->pinned = memory;
-    if (rc == 0)
-        rc = CU(cudaEventCreateWithFlags(&p->copied, cudaEventDisableTiming),
-                err);
+    rc = cuda_memory_alloc(cu, &memory, (size_t)n * sizeof(int64_t), err);
     if (rc != 0) {
-        rows_free(p, cu);
+        mem_free(p);
         return rc;
     }
-    p->cap = cap;
+    p->device = *place = memory;
+    p->cap = n;
     p->next = r->rows;
     r->rows = p;
-    *out = p;
     return 0;
 }
 
 /* The smallest that holds n: one graph finds the same one every time. */
-static struct rows *rows_find(const struct cuda_resident *r, int64_t n)
+static int64_t *rows_find(const struct cuda_resident *r, const struct cuda *cu,
+                          int64_t n)
 {
     struct rows *p, *best = NULL;
 
+    if (n <= CUDA_UPLOAD_ROWS)
+        return cuda_upload_place(cu);
     for (p = r->rows; p; p = p->next)
         if (p->cap >= n && (!best || p->cap < best->cap))
             best = p;
-    return best;
+    return best ? best->device : NULL;
 }
 
 int cuda_resident_begin(struct cuda_resident *r, struct cuda *cu,
                         const struct batch *b, struct err *err)
 {
-    struct rows *p = rows_find(r, b->n);
+    int64_t *place = rows_find(r, cu, b->n);
     struct set *s = set_find(r, b->data);
     int rc = 0;
 
     if (!s)
         rc = set_new(r, cu, b, &s, err);
-    if (rc == 0 && !p)
-        rc = rows_new(r, cu, b->n, &p, err);
-    if (rc == 0)
-        rc = CU(cudaEventSynchronize(p->copied), err);
-    if (rc != 0)
-        return rc;
-    for (int64_t i = 0; i < b->n; i++)
-        p->pinned[i] = batch_row(b, i);
-    rc =
-        CU(cudaMemcpyAsync(p->device, p->pinned, (size_t)b->n * sizeof(int64_t),
-                           cudaMemcpyHostToDevice, cu->stream),
-           err);
-    return rc == 0 ? CU(cudaEventRecord(p->copied, cu->stream), err) : rc;
+    if (rc == 0 && !place)
+        rc = rows_new(r, cu, b->n, &place, err);
+    return rc == 0 ? cuda_upload_rows(cu, b, place, err) : rc;
 }
 
 int cuda_resident_gather(struct cuda_resident *r, struct cuda *cu,
                          const struct batch *b, struct err *err)
 {
     const struct set *s = set_find(r, b->data);
-    const struct rows *p = rows_find(r, b->n);
+    const int64_t *place = rows_find(r, cu, b->n);
     struct k_gather g;
     int rc;
 
-    if (!s || !p)
+    if (!s || !place)
         return err_set(err, ERR_DEVICE, "a batch was not begun");
     g = (struct k_gather){.to = cuda_data(b->x),
                           .to_type = b->x->dtype,
                           .from = s->x,
                           .from_type = b->data->dtype,
-                          .row = p->device,
+                          .row = place,
                           .n = b->n,
                           .len = b->len,
                           .divide = b->data->divide};

@@ -18,10 +18,10 @@ static inline unsigned cuda_row_grid(int64_t rows)
 /* for (r = this half warp's first row; ...): both halves of a warp go round
  * equally often, since they meet in shuffles; there says whether r is a row. */
 #define EACH_ROW(r, there, rows) \
-    for (int64_t r = (int64_t)blockIdx.x * ROWS_A_BLOCK + threadIdx.x / LANES, \
+    for (int64_t r = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / LANES, \
                  there = r < (rows); \
          r / 2 * 2 < (rows); \
-         r += (int64_t)gridDim.x * ROWS_A_BLOCK, there = r < (rows))
+         r += (int64_t)gridDim.x * blockDim.x / LANES, there = r < (rows))
 
 AI int lane(void)
 {

@@ -8,6 +8,7 @@
 struct cuda_scalars {
     float lr, decay, adam_step, adam_rsqrt_bias2;
     uint32_t step;
+    int32_t result;
 };
 
 #endif

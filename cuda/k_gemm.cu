@@ -44,7 +44,9 @@ template <class T>
 AI void gemm_block(const struct k_gemm *g, T (*ta)[TILE + PAD],
                    T (*tb)[TILE + PAD])
 {
-    int64_t i0 = (int64_t)blockIdx.y * TILE, j0 = (int64_t)blockIdx.x * TILE;
+    unsigned across = (unsigned)((g->n + TILE - 1) / TILE);
+    int64_t i0 = (int64_t)(blockIdx.x / across) * TILE;
+    int64_t j0 = (int64_t)(blockIdx.x % across) * TILE;
     int row = (int)threadIdx.x / (TILE / COLS) * ROWS;
     int col = (int)threadIdx.x % (TILE / COLS) * COLS;
     const T *bias = (const T *)g->bias;
@@ -99,10 +101,11 @@ KERNEL gemm_strict_f64(struct k_gemm g)
 cudaError_t k_gemm(enum nn_dtype dtype, const struct k_gemm *g,
                    cudaStream_t stream)
 {
-    dim3 grid((unsigned)((g->n + TILE - 1) / TILE),
-              (unsigned)((g->m + TILE - 1) / TILE));
+    /* All in x, where 2^31 - 1 blocks fit; in y 65535 do. */
+    int64_t down = (g->m + TILE - 1) / TILE, across = (g->n + TILE - 1) / TILE;
+    unsigned grid = (unsigned)(down * across);
 
-    if (grid.y > 65535)
+    if (down > INT32_MAX / across)
         return cudaErrorInvalidConfiguration;
     if (dtype == NN_F64)
         return LAUNCH(gemm_strict_f64, grid, THREADS, 0, stream, *g);

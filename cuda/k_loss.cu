@@ -2,6 +2,44 @@
 
 #include "cuda/cuda_rows.cuh"
 
+/* ---- one chain ---- */
+
+/* One warp: its lanes fetch 32 terms, and each walks the same chain over them;
+ * what is beyond the end is + 0, which changes no chain from + 0. */
+template <class T> AI void chain(T *sum, const T *x, int64_t n, T scale)
+{
+    T s = T(0);
+
+    for (int64_t base = 0; base < n; base += 32) {
+        int64_t i = base + threadIdx.x;
+        T term = i < n ? x[i] * scale : T(0);
+
+        UNROLL
+        for (int k = 0; k < 32; k++)
+            s += __shfl_sync(0xffffffffu, term, k);
+    }
+    if (threadIdx.x == 0)
+        *sum = s;
+}
+
+#define CHAIN(name, T) \
+    KERNEL name(T *sum, const T *x, int64_t n, T scale) \
+    { \
+        chain(sum, x, n, scale); \
+    }
+CHAIN(chain_f32, float)
+CHAIN(chain_f64, double)
+
+cudaError_t k_chain(enum nn_dtype dtype, void *sum, const void *x, int64_t n,
+                    double scale, cudaStream_t stream)
+{
+    if (dtype == NN_F64)
+        return LAUNCH(chain_f64, 1, 32, 0, stream, (double *)sum,
+                      (const double *)x, n, scale);
+    return LAUNCH(chain_f32, 1, 32, 0, stream, (float *)sum, (const float *)x,
+                  n, (float)scale);
+}
+
 /* ---- cross entropy ---- */
 
 /* lanes16 over c of log_sum + (max - x[c]) */
@@ -16,18 +54,29 @@ AI T row_nll_sum(const T *x, T max, T log_sum, int64_t n, bool there)
     return lanes_sum(s);
 }
 
+/* The term of a row whose exp(x - max) add up to sum; of no target 0. */
 template <class T>
-AI void cross_entropy_row(T *l, const T *x, int64_t target, int64_t n,
-                          const struct k_loss *o, bool there)
+AI T row_nll(const T *x, int64_t target, T max, T sum, int64_t n,
+             const struct k_loss *o, bool there)
 {
-    T max = row_max(x, n, there);
-    T log_sum = v_log(row_exp((T *)NULL, x, max, n, there));
+    T log_sum = v_log(sum);
     T nll =
         there && target >= 0 && target < n ? log_sum + (max - x[target]) : T(0);
 
     if (o->smooth)
         nll = (T)o->keep * nll +
               (T)o->share * row_nll_sum(x, max, log_sum, n, there);
+    return nll;
+}
+
+template <class T>
+AI void cross_entropy_row(T *l, const T *x, int64_t target, int64_t n,
+                          const struct k_loss *o, bool there)
+{
+    T max = row_max(x, n, there);
+    T sum = row_exp((T *)NULL, x, max, n, there);
+    T nll = row_nll(x, target, max, sum, n, o, there);
+
     if (there && lane() == 0)
         *l = nll;
 }
@@ -62,18 +111,27 @@ cudaError_t k_cross_entropy(enum nn_dtype dtype, void *l, const void *x,
                   (const float *)x, target, rows, cols, *o, fault);
 }
 
-/* (e / s - q) * factor: q is others, and hit at the target */
+/* dx holds e: (e / sum - q) * factor, where q is others, and hit at the
+ * target */
 template <class T>
-AI void cross_entropy_grad_row(T *dx, const T *x, int64_t target, int64_t n,
-                               const struct k_loss *o, T factor, bool there)
+AI void row_slope(T *dx, T sum, int64_t target, int64_t n,
+                  const struct k_loss *o, T factor, bool there)
 {
     T others = o->smooth ? (T)o->share : T(0);
     T hit = o->smooth ? others + (T)o->keep : T(1);
-    T sum = row_exp(dx, x, row_max(x, n, there), n, there);
 
     if (there)
         for (int64_t i = lane(); i < n; i += LANES)
             dx[i] = (dx[i] / sum - (i == target ? hit : others)) * factor;
+}
+
+template <class T>
+AI void cross_entropy_grad_row(T *dx, const T *x, int64_t target, int64_t n,
+                               const struct k_loss *o, T factor, bool there)
+{
+    T sum = row_exp(dx, x, row_max(x, n, there), n, there);
+
+    row_slope(dx, sum, target, n, o, factor, there);
 }
 
 #define CROSS_ENTROPY_GRAD(name, T) \
@@ -109,6 +167,45 @@ cudaError_t k_cross_entropy_grad(enum nn_dtype dtype, void *dx, const void *g,
     return LAUNCH(cross_entropy_grad_f32, grid, CUDA_BLOCK, 0, stream,
                   (float *)dx, (const float *)g, (const float *)x, target, rows,
                   cols, *o, fault);
+}
+
+/* Both at once; the terms are added up by the first warp of the one block there
+ * is, or, where sum is NULL, by another kernel. dx is not x: a lane reads the
+ * target's logit when others have written. */
+KERNEL cross_entropy_both_f32(struct k_loss_both b)
+{
+    float factor = *b.g * (float)b.o.scale;
+
+    EACH_ROW(r, there, b.rows)
+    {
+        int64_t t = there ? b.target[r] : 0;
+        const float *x = b.x + r * b.cols;
+        float *dx = b.dx + r * b.cols;
+        float max = row_max(x, b.cols, there != 0);
+        float sum = row_exp(dx, x, max, b.cols, there != 0);
+        float nll = row_nll(x, t, max, sum, b.cols, &b.o, there != 0);
+
+        row_slope(dx, sum, t, b.cols, &b.o, factor, there != 0);
+        if (there && lane() == 0) {
+            (void)cuda_in_range(b.fault, b.o.op, r, t, b.cols);
+            b.l[r] = nll;
+        }
+    }
+    if (!b.sum)
+        return;
+    __syncthreads();
+    if (threadIdx.x < 32)
+        chain(b.sum, b.l, b.rows, (float)b.o.scale);
+}
+
+cudaError_t k_cross_entropy_both(const struct k_loss_both *b,
+                                 cudaStream_t stream)
+{
+    if (b->sum)
+        return LAUNCH(cross_entropy_both_f32, 1, K_LOSS_BOTH_BLOCK, 0, stream,
+                      *b);
+    return LAUNCH(cross_entropy_both_f32, cuda_row_grid(b->rows), CUDA_BLOCK, 0,
+                  stream, *b);
 }
 
 /* ---- losses of pairs ---- */
@@ -208,35 +305,4 @@ cudaError_t k_pair_grad(enum nn_op_id op, enum nn_dtype dtype, void *dx,
                                : LAUNCH_GRAD(mse_grad_f32, float);
     return dtype == NN_F64 ? LAUNCH_GRAD(bce_grad_f64, double)
                            : LAUNCH_GRAD(bce_grad_f32, float);
-}
-
-/* ---- one chain ---- */
-
-/* One warp: its lanes fetch 32 terms, and each walks the same chain over them;
- * what is beyond the end is + 0, which changes no chain from + 0. */
-#define CHAIN(name, T) \
-    KERNEL name(T *sum, const T *x, int64_t n, T scale) \
-    { \
-        T s = T(0); \
-        for (int64_t base = 0; base < n; base += 32) { \
-            int64_t i = base + threadIdx.x; \
-            T term = i < n ? x[i] * scale : T(0); \
-            UNROLL \
-            for (int k = 0; k < 32; k++) \
-                s += __shfl_sync(0xffffffffu, term, k); \
-        } \
-        if (threadIdx.x == 0) \
-            *sum = s; \
-    }
-CHAIN(chain_f32, float)
-CHAIN(chain_f64, double)
-
-cudaError_t k_chain(enum nn_dtype dtype, void *sum, const void *x, int64_t n,
-                    double scale, cudaStream_t stream)
-{
-    if (dtype == NN_F64)
-        return LAUNCH(chain_f64, 1, 32, 0, stream, (double *)sum,
-                      (const double *)x, n, scale);
-    return LAUNCH(chain_f32, 1, 32, 0, stream, (float *)sum, (const float *)x,
-                  n, (float)scale);
 }

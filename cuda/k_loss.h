@@ -34,6 +34,21 @@ cudaError_t k_cross_entropy_grad(enum nn_dtype dtype, void *dx, const void *g,
                                  const struct k_loss *o,
                                  struct cuda_fault *fault, cudaStream_t stream);
 
+/* Terms l and dx of float32 logits in one kernel, to the bits of the two; and,
+ * where sum is not NULL, for at most K_LOSS_BOTH_ROWS rows, their k_chain. dx
+ * and x do not overlap. */
+struct k_loss_both {
+    float *l, *dx, *sum;
+    const float *g, *x;
+    const int32_t *target;
+    int64_t rows, cols;
+    struct k_loss o;
+    struct cuda_fault *fault;
+};
+enum { K_LOSS_BOTH_BLOCK = 512, K_LOSS_BOTH_ROWS = 64 };
+cudaError_t k_cross_entropy_both(const struct k_loss_both *b,
+                                 cudaStream_t stream);
+
 /* Of n pairs: BCE_WITH_LOGITS MSE give terms l; their _GRAD, dx with g */
 cudaError_t k_pair_loss(enum nn_op_id op, enum nn_dtype dtype, void *l,
                         const void *x, const void *y, int64_t n,

@@ -134,3 +134,21 @@ cudaError_t k_add_rows(enum nn_dtype dtype, const struct k_table *t,
         return LAUNCH(add_rows_f64, grid, CUDA_BLOCK, 0, stream, *t, fault);
     return LAUNCH(add_rows_f32, grid, CUDA_BLOCK, 0, stream, *t, fault);
 }
+
+/* ---- results ---- */
+
+KERNEL keep(float *losses, const float *loss, int32_t *flags,
+            const int32_t *flag, const struct cuda_scalars *s)
+{
+    if (threadIdx.x != 0 || s->result < 0)
+        return;
+    losses[s->result] = *loss;
+    flags[s->result] = *flag;
+}
+
+cudaError_t k_keep(float *losses, const float *loss, int32_t *flags,
+                   const int32_t *flag, const struct cuda_scalars *s,
+                   cudaStream_t stream)
+{
+    return LAUNCH(keep, 1, 32, 0, stream, losses, loss, flags, flag, s);
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cuda/cuda_fault.h"
+#include "cuda/cuda_scalars.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +34,12 @@ cudaError_t k_swap(const struct k_swap *s, size_t size, cudaStream_t stream);
 /* To NN_F32 or NN_F64 from NN_F32 NN_F64 NN_U8 NN_I32 NN_I64 */
 cudaError_t k_cast(void *y, enum nn_dtype to, const void *x, enum nn_dtype from,
                    int64_t n, cudaStream_t stream);
+
+/* losses[at] = *loss and flags[at] = *flag, where at is s->result; nothing
+ * where that is negative */
+cudaError_t k_keep(float *losses, const float *loss, int32_t *flags,
+                   const int32_t *flag, const struct cuda_scalars *s,
+                   cudaStream_t stream);
 
 /* rows (n, width) = table (height, width)[index]; a bad index is noted in
  * *fault and its row is 0. */

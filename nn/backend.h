@@ -95,6 +95,7 @@ struct nn_backend {
     int threads;                   /* that compute on the CPU; a GPU: 0 */
     char pci_bus_id[20];           /* of a GPU, "0000:3b:00.0"; else "" */
     size_t live_bytes, peak_bytes; /* kept by nn_storage */
+    size_t work_bytes;             /* scratch of operators and libraries */
     struct prof *prof; /* borrowed: records what runs; NULL: nothing does */
     int64_t at_span;   /* prof_id of the span at hand; 0: none is */
 };

@@ -36,4 +36,14 @@ int nn_evaluate(struct nn_eval_result *out, struct nn_model *model,
                 const struct nn_data *data, const struct nn_loss *loss,
                 const struct nn_eval_opts *opts, struct err *err);
 
+/* The same for a model that is evaluated again and again: its recorded steps
+ * are kept. All but opts is borrowed; the model comes to an end later. */
+struct nn_evaluator;
+int nn_evaluator_new(struct nn_evaluator **out, struct nn_model *model,
+                     const struct nn_data *data, const struct nn_loss *loss,
+                     const struct nn_eval_opts *opts, struct err *err);
+void nn_evaluator_free(struct nn_evaluator *e); /* NULL is fine */
+int nn_evaluator_run(struct nn_eval_result *out, struct nn_evaluator *e,
+                     struct err *err);
+
 #endif

@@ -372,6 +372,7 @@ struct nn_scalars {
     float adam_step;        /* lr / (1 - beta1^t) */
     float adam_rsqrt_bias2; /* 1 / sqrt(1 - beta2^t) */
     uint64_t step;          /* global step, from 0: key of dropout */
+    int32_t result;         /* place for nn_step_keep; negative: none */
 };
 
 /* Bits of nn_op.saves: input i is 1 << i. */

@@ -63,7 +63,8 @@ static int find_live_ranges(struct nn_step *s, struct err *err)
 }
 
 int nn_step_new(struct nn_step **out, struct nn_tape *tape,
-                enum nn_execution execution, struct err *err)
+                enum nn_execution execution, const struct nn_step_keep *keep,
+                struct err *err)
 {
     struct nn_step *s = mem_zalloc(sizeof *s);
     int rc;
@@ -77,12 +78,12 @@ int nn_step_new(struct nn_step **out, struct nn_tape *tape,
     s->tape = tape;
     s->call = tape->call;
     s->n_call = (int)tape->n_call;
+    if (keep)
+        s->keep = *keep;
     rc = find_live_ranges(s, err);
     if (rc == 0 && execution == NN_EXEC_RECORDED && s->be->ops->step_prepare) {
-        nn_traced_phase(s->be, nn_traced_capture);
         rc = s->be->ops->step_prepare(s->be, s, err);
         s->prepared = rc == 0;
-        nn_traced_phase_end(s->be);
     }
     if (rc != 0) {
         nn_step_free(s);

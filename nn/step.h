@@ -20,6 +20,13 @@ struct nn_value {
     int last_use;
 };
 
+/* Numbers that a replayed step leaves for the host: the float32 from[0] goes to
+ * place nn_scalars.result of the vector ring[0], the int32 from[1] to that of
+ * ring[1]. */
+struct nn_step_keep {
+    struct nn_tensor *from[2], *ring[2]; /* all NULL: none */
+};
+
 struct nn_step {
     struct nn_backend *be;
     struct nn_tape *tape; /* owns the tensors and the calls */
@@ -27,6 +34,7 @@ struct nn_step {
     int n_call;
     struct nn_value *value;
     int n_value;
+    struct nn_step_keep keep;
     bool prepared; /* step_prepare succeeded: run replays */
     void *replay;  /* the backend's own */
 };
@@ -34,9 +42,11 @@ struct nn_step {
 enum nn_execution { NN_EXEC_EAGER, NN_EXEC_RECORDED };
 
 /* Takes the tape over (also on failure) and finds the live ranges. RECORDED
- * asks the backend to prepare a replay; one that cannot runs eagerly. */
+ * asks the backend to prepare a replay; one that cannot runs eagerly. keep, if
+ * not NULL, is what a replay does at its end; otherwise nobody does. */
 int nn_step_new(struct nn_step **out, struct nn_tape *tape,
-                enum nn_execution execution, struct err *err);
+                enum nn_execution execution, const struct nn_step_keep *keep,
+                struct err *err);
 void nn_step_free(struct nn_step *s); /* NULL is fine */
 
 /* Runs the step once with these scalars. Allocates nothing. */

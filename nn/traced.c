@@ -37,7 +37,7 @@ int nn_traced_first(struct nn_backend *be, const struct nn_call *call,
                          err);
 }
 
-const char nn_traced_capture[] = "capture";
+const char nn_traced_prepare[] = "prepare";
 const char nn_traced_replay[] = "replay";
 const char nn_traced_read[] = "read loss";
 

@@ -22,7 +22,7 @@ int nn_traced_first(struct nn_backend *be, const struct nn_call *call,
 /* A phase begins, where there is a recorder: one of nn_phase_name, or one of
  * these, of what is done around the operators of a step. */
 void nn_traced_phase(struct nn_backend *be, const char *name);
-extern const char nn_traced_capture[]; /* a step is prepared for replay */
+extern const char nn_traced_prepare[]; /* a first step, to be run again */
 extern const char nn_traced_replay[];  /* and given to the device at once */
 extern const char nn_traced_read[];    /* the host reads the loss */
 /* The phase at hand ends here. */

@@ -342,21 +342,28 @@ static int record_step(struct nn_trainer *t, int64_t batch, bool updates,
 {
     struct recording r = {.t = t, .batch = batch, .updates = updates};
     int slot = t->next_cache;
+    struct nn_step_keep keep;
     struct nn_step *step;
     int rc = nn_tape_new(&r.tape, t->model->be, err);
 
     if (rc != 0)
         return rc;
+    nn_traced_phase(t->model->be, nn_phase_name(NN_PHASE_H2D));
     rc = t->model->be->ops->set_scalars(t->model->be, &t->scalars, err);
     if (rc == 0)
         rc = record_calls(&r, err);
-    if (t->model->be->prof)
-        nn_traced_phase_end(t->model->be);
+    nn_traced_phase(t->model->be,
+                    t->model->be->ops->trace_begin ? nn_traced_prepare : NULL);
     if (rc != 0) {
         nn_tape_free(r.tape);
         return rc;
     }
-    rc = nn_step_new(&step, r.tape, t->opts.execution, err);
+    rc = nn_results_keeper(t, r.loss[0], &keep, err);
+    if (rc != 0) {
+        nn_tape_free(r.tape);
+        return rc;
+    }
+    rc = nn_step_new(&step, r.tape, t->opts.execution, &keep, err);
     if (rc != 0)
         return rc;
     nn_step_free(t->cache[slot].step);
@@ -387,14 +394,17 @@ const struct nn_step *nn_trainer_recorded(const struct nn_trainer *t,
     return i < 0 ? NULL : t->cache[i].step;
 }
 
-/* Puts a step on its way; *slot says where it was recorded. */
+/* Puts a step on its way; *slot says where it was recorded, *replayed whether
+ * that is what runs now. */
 static int launch(struct nn_trainer *t, const int64_t *order, int64_t first,
-                  const struct nn_step_result *r, int *slot, struct err *err)
+                  const struct nn_step_result *r, int *slot, bool *replayed,
+                  struct err *err)
 {
     bool updates = t->plan.updates_first || (t->plan.updates && t->held);
     int rc = 0;
 
     *slot = find_step(t, r->batch, updates);
+    *replayed = *slot >= 0 && t->cache[*slot].step->prepared;
     t->source.order = order;
     t->source.first = first;
     t->scalars.step = (uint64_t)t->step;
@@ -413,18 +423,34 @@ static void step_done(struct nn_trainer *t)
     t->held = t->plan.carries;
 }
 
+/* The host waits here for what a device still has to do. The phase goes on to
+ * the end of the step: who asked for it may wait for more. */
+static int read_result(struct nn_trainer *t, int slot, struct nn_step_result *r,
+                       int32_t *bad, struct err *err)
+{
+    struct nn_backend *be = t->model->be;
+    int rc;
+
+    if (be->ops->trace_begin)
+        nn_traced_phase(be, nn_traced_read);
+    rc = nn_tensor_get(t->cache[slot].loss, &r->loss, err);
+    if (rc == 0)
+        rc = nn_tensor_get(t->optim->flag, bad, err);
+    return rc;
+}
+
 int nn_trainer_step(struct nn_trainer *t, const int64_t *order, int64_t first,
                     int64_t batch, double lr, float *loss, struct err *err)
 {
     struct nn_step_result r = {.step = t->step, .batch = batch, .lr = lr};
     int32_t bad = 0;
-    int slot;
-    int rc = launch(t, order, first, &r, &slot, err);
+    bool replayed;
+    int slot, rc;
 
+    t->scalars.result = -1; /* it is read at once */
+    rc = launch(t, order, first, &r, &slot, &replayed, err);
     if (rc == 0)
-        rc = nn_tensor_get(t->cache[slot].loss, &r.loss, err);
-    if (rc == 0)
-        rc = nn_tensor_get(t->optim->flag, &bad, err);
+        rc = read_result(t, slot, &r, &bad, err);
     *loss = r.loss;
     if (rc == 0)
         rc = nn_result_check(&r, bad, err);
@@ -437,15 +463,19 @@ int nn_trainer_launch(struct nn_trainer *t, const int64_t *order, int64_t first,
                       int64_t batch, double lr, struct err *err)
 {
     struct nn_step_result r = {.step = t->step, .batch = batch, .lr = lr};
+    bool replayed;
     int slot;
     int rc;
 
     if (t->n_waiting == NN_RESULTS)
         return err_set(err, ERR_SHAPE, "%d steps wait to be collected",
                        NN_RESULTS);
-    rc = launch(t, order, first, &r, &slot, err);
+    t->scalars.result = t->n_waiting;
+    rc = launch(t, order, first, &r, &slot, &replayed, err);
+    if (rc == 0 && !replayed)
+        rc = nn_results_copy(t, t->cache[slot].loss, err);
     if (rc == 0)
-        rc = nn_results_keep(t, &r, t->cache[slot].loss, err);
+        t->waiting[t->n_waiting++] = r;
     if (rc == 0)
         step_done(t);
     return rc;

@@ -71,18 +71,38 @@ static int copy(struct nn_backend *be, struct nn_tensor *from,
     return nn_backend_run(be, &c, err);
 }
 
-int nn_results_keep(struct nn_trainer *t, const struct nn_step_result *r,
-                    struct nn_tensor *loss, struct err *err)
+static int results_ready(struct nn_trainer *t, const struct nn_tensor *loss,
+                         struct err *err)
+{
+    return t->flag_at[NN_RESULTS - 1] ? 0 : results_new(t, loss, err);
+}
+
+int nn_results_keeper(struct nn_trainer *t, struct nn_tensor *loss,
+                      struct nn_step_keep *out, struct err *err)
+{
+    int rc;
+
+    *out = (struct nn_step_keep){.from = {NULL}};
+    if (t->opts.execution != NN_EXEC_RECORDED ||
+        !t->model->be->ops->step_prepare)
+        return 0;
+    rc = results_ready(t, loss, err);
+    if (rc == 0)
+        *out = (struct nn_step_keep){.from = {loss, t->optim->flag},
+                                     .ring = {t->losses, t->flags}};
+    return rc;
+}
+
+int nn_results_copy(struct nn_trainer *t, struct nn_tensor *loss,
+                    struct err *err)
 {
     int i = t->n_waiting;
-    int rc = t->flag_at[NN_RESULTS - 1] ? 0 : results_new(t, loss, err);
+    int rc = results_ready(t, loss, err);
 
     if (rc == 0)
         rc = copy(t->model->be, loss, t->loss_at[i], err);
     if (rc == 0)
         rc = copy(t->model->be, t->optim->flag, t->flag_at[i], err);
-    if (rc == 0)
-        t->waiting[t->n_waiting++] = *r;
     return rc;
 }
 

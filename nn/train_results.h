@@ -10,10 +10,13 @@
 int nn_result_check(const struct nn_step_result *r, int32_t bad,
                     struct err *err);
 
-/* Notes a step and copies its loss and the optimizer's flag, on the device, to
- * where they wait. */
-int nn_results_keep(struct nn_trainer *t, const struct nn_step_result *r,
-                    struct nn_tensor *loss, struct err *err);
+/* Copies a step's loss and the optimizer's flag, on the device, to where those
+ * of the next step that waits belong. */
+int nn_results_copy(struct nn_trainer *t, struct nn_tensor *loss,
+                    struct err *err);
+/* What a replay is to do instead. */
+int nn_results_keeper(struct nn_trainer *t, struct nn_tensor *loss,
+                      struct nn_step_keep *out, struct err *err);
 void nn_results_free(struct nn_trainer *t);
 
 #endif

@@ -44,6 +44,19 @@ static void grow(struct range *r, double v)
     r->hi = fmax(r->hi, v);
 }
 
+/* y and how far it spreads, as far as its axis takes that. */
+static void grow_y(struct range *r, const struct pl_chart_series *s, size_t j,
+                   bool log)
+{
+    grow(r, s->y[j]);
+    if (!s->low || !s->high)
+        return;
+    if (pl_scale_takes(log, s->low[j]))
+        grow(r, s->low[j]);
+    if (pl_scale_takes(log, s->high[j]))
+        grow(r, s->high[j]);
+}
+
 /* Over the points that can be drawn: those that both axes take. */
 static void find_ranges(struct layout *l, struct range *x, struct range *left,
                         struct range *right)
@@ -62,7 +75,7 @@ static void find_ranges(struct layout *l, struct range *x, struct range *left,
             if (pl_scale_takes(c->x.log, s->x[j]) &&
                 pl_scale_takes(axis_of(c, s)->log, s->y[j])) {
                 grow(x, s->x[j]);
-                grow(s->right ? right : left, s->y[j]);
+                grow_y(s->right ? right : left, s, j, axis_of(c, s)->log);
             } else if (c->mark_gaps && !isfinite(s->y[j]) &&
                        pl_scale_takes(c->x.log, s->x[j])) {
                 grow(x, s->x[j]);
@@ -97,6 +110,20 @@ static double side_width(const struct pl_scale *s,
     return MARGIN + TICK_GAP + tick_width(s) + label * (LINE + 4);
 }
 
+/* Leaves those out whose texts would touch the one before. */
+static void drop_crowded(struct pl_scale *s, double room)
+{
+    double least = (tick_width(s) + TICK_GAP) / room, last = -1;
+    int i, n = 0;
+
+    for (i = 0; i < s->n_ticks; i++)
+        if (n == 0 || pl_scale_at(s, s->tick[i]) - last >= least) {
+            last = pl_scale_at(s, s->tick[i]);
+            s->tick[n++] = s->tick[i];
+        }
+    s->n_ticks = n;
+}
+
 /* As many ticks as their texts leave room for. */
 static void fit_x(struct layout *l, const struct range *x)
 {
@@ -108,6 +135,8 @@ static void fit_x(struct layout *l, const struct range *x)
                      l->c->kind == PL_CHART_SCATTER);
     while (target > 1 &&
            l->x.n_ticks * (tick_width(&l->x) + X_TICK_ROOM) > room);
+    if (l->x.given)
+        drop_crowded(&l->x, room);
 }
 
 static void fit_scales(struct layout *l)
@@ -160,8 +189,11 @@ static void add_sample(struct str *out, const struct layout *l, size_t i,
     }
     look = pl_series_look(l->c, i);
     if (look.line) {
-        str_addf(out, "<path class=\"line s%d d%d\" d=\"M", look.colour,
-                 look.dash);
+        if (look.guide)
+            str_add(out, "<path class=\"guide\" d=\"M");
+        else
+            str_addf(out, "<path class=\"line s%d d%d\" d=\"M", look.colour,
+                     look.dash);
         svg_add_xy(out, x, y);
         str_addf(out, "h%d\"/>\n", SAMPLE);
     }
@@ -402,6 +434,17 @@ static int add_all_series(struct str *out, const struct layout *l,
     return rc;
 }
 
+static void add_watermark(struct str *out, const struct layout *l)
+{
+    const struct svg_place at = {.x = (l->x0 + l->x1) / 2,
+                                 .y = (l->y0 + l->y1) / 2 + 22,
+                                 .anchor = "middle",
+                                 .class = "mark"};
+
+    if (l->c->watermark)
+        svg_add_text(out, &at, l->c->watermark);
+}
+
 static void add_empty_note(struct str *out, const struct layout *l)
 {
     struct svg_place at = {.x = (l->x0 + l->x1) / 2,
@@ -436,6 +479,7 @@ int pl_chart_svg(struct str *out, const struct pl_chart *c, struct err *err)
     if (l.has_right)
         add_y_axis(out, &l, true);
     add_x_axis(out, &l);
+    add_watermark(out, &l);
     add_empty_note(out, &l);
     rc = add_all_series(out, &l, err);
     str_add(out, "</svg>\n");

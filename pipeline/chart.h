@@ -17,6 +17,10 @@ struct pl_chart_axis {
     bool whole;        /* ticks at whole numbers only: epochs, steps */
     /* Bounds that no tick crosses (0 and 100 for %); both 0: none. */
     double least, most;
+    /* n_ticks > 0: ticks at these instead of at round numbers, in rising order;
+     * the axis reaches over all of them. For values such as 32, 128, 512. */
+    const double *tick;
+    size_t n_ticks;
 };
 
 /* Points are joined in the order given; one that is NaN or infinite (or not
@@ -26,7 +30,14 @@ struct pl_chart_axis {
 struct pl_chart_series {
     const char *name; /* for the legend; NULL or "": not in the legend */
     const double *x, *y;
+    /* Both or none, n each: how far y spreads, low <= y <= high; a band around
+     * a line, bars at the markers of a scatter chart. */
+    const double *low, *high;
     size_t n;
+    /* No measurement but a line to hold measurements against: thin, dashed,
+     * in the colour of the axes, without markers. Last in the chart, so that
+     * it takes no colour from another. */
+    bool guide;
     bool right;    /* measured on the right axis */
     size_t smooth; /* > 1: y pale, and a line of its mean over that many points
                       around each */
@@ -50,6 +61,7 @@ struct pl_chart {
      * for -inf, else at its head, a row for each series; the legend says so.
      * An infinite x stands at the side. */
     bool mark_gaps;
+    const char *watermark; /* across the plot, "simulated"; NULL: none */
 };
 
 /* Appends the picture to out: 760 wide, the plot 300 high. Any number of

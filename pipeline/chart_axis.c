@@ -173,12 +173,61 @@ static void log_fit(struct pl_scale *s, double lo, double hi, int target)
     log_ticks(s, target);
 }
 
+/* ---- given ticks ---- */
+
+/* Room beyond the first and the last of what is shown, as a share. */
+static const double given_room = 0.05;
+
+/* Those ticks, on a scale that reaches over them and over lo..hi. */
+static void given_fit(struct pl_scale *s, const struct pl_chart_axis *axis,
+                      double lo, double hi)
+{
+    double room;
+    size_t i;
+
+    s->given = true;
+    for (i = 0; i < axis->n_ticks && i < SCALE_MAX_TICKS; i++)
+        if (pl_scale_takes(s->log, axis->tick[i])) {
+            s->tick[s->n_ticks++] = axis->tick[i];
+            lo = fmin(lo, axis->tick[i]);
+            hi = fmax(hi, axis->tick[i]);
+        }
+    if (s->log) {
+        room = hi > lo * (1 + slack) ? pow(hi / lo, given_room) : 2;
+        s->lo = lo / room;
+        s->hi = hi * room;
+        return;
+    }
+    if (hi - lo <= 1e-9 * fmax(fabs(lo), fabs(hi))) {
+        widen_equal(axis, &lo, &hi);
+    } else {
+        room = given_room * (hi - lo);
+        lo -= room;
+        hi += room;
+    }
+    s->lo = lo;
+    s->hi = hi;
+    s->step = (hi - lo) / 10;
+}
+
+static bool has_given(const struct pl_chart_axis *axis)
+{
+    size_t i;
+
+    for (i = 0; i < axis->n_ticks; i++)
+        if (pl_scale_takes(axis->log, axis->tick[i]))
+            return true;
+    return false;
+}
+
 void pl_scale_fit(struct pl_scale *s, const struct pl_chart_axis *axis,
                   double lo, double hi, int target, bool round)
 {
     memset(s, 0, sizeof *s);
     s->log = axis->log;
-    if (axis->log)
+    if (has_given(axis))
+        given_fit(s, axis, lo, hi);
+    else if (axis->log)
         log_fit(s, lo, hi, target);
     else
         linear_fit(s, axis, lo, hi, target, round);
@@ -267,9 +316,20 @@ static void add_log_tick(struct str *out, const struct pl_scale *s, double v)
     add_superscript(out, k);
 }
 
+/* In full: it is no round number. */
+static void add_given_tick(struct str *out, double v)
+{
+    if (v == floor(v) && fabs(v) < 1e9)
+        pl_add_number(out, v, 0, true);
+    else
+        str_add_double(out, v);
+}
+
 void pl_scale_add_tick(struct str *out, const struct pl_scale *s, int i)
 {
-    if (s->log)
+    if (s->given)
+        add_given_tick(out, s->tick[i]);
+    else if (s->log)
         add_log_tick(out, s, s->tick[i]);
     else
         pl_add_number(out, s->tick[i] / power10(s->exponent), s->decimals,

@@ -19,6 +19,7 @@ struct pl_scale {
     int decimals;    /* of the ticks */
     int exponent;    /* ticks stand for their text times 10^exponent */
     bool scientific; /* log: "2x10^-7" */
+    bool given;      /* the ticks are the axis' own */
 };
 
 /* What an axis can show: finite, above 0 on a log axis. */

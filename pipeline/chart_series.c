@@ -36,8 +36,10 @@ struct pl_look pl_series_look(const struct pl_chart *c, size_t i)
         (s->dash > 0 ? s->dash - 1 : (int)(i % SVG_DASHES)) % SVG_DASHES;
     /* The fifth is solid again, but with another marker than the first. */
     look.marker = (look.dash + (int)(i / SVG_DASHES)) % SVG_DASHES;
-    look.line = c->kind == PL_CHART_LINE;
-    look.markers = !look.line || (s->n <= CHART_MAX_MARKERS && s->smooth <= 1);
+    look.guide = s->guide;
+    look.line = s->guide || c->kind == PL_CHART_LINE;
+    look.markers = !s->guide && (!look.line ||
+                                 (s->n <= CHART_MAX_MARKERS && s->smooth <= 1));
     return look;
 }
 
@@ -165,6 +167,116 @@ static void add_line(struct str *out, const struct pl_chart_series *s,
     str_add(out, "\"/>\n");
 }
 
+/* ---- spread ---- */
+
+/* Point i of low or high; a spread that an axis cannot show all of ends at the
+ * plot's foot. */
+static bool place_spread(const struct pl_plot *plot,
+                         const struct pl_chart_series *s, size_t i, bool high,
+                         struct point *out)
+{
+    double v = high ? s->high[i] : s->low[i];
+    struct point middle;
+
+    *out = (struct point){plot->left, plot->bottom};
+    if (isnan(v) || !place(plot, s->x[i], s->y[i], &middle))
+        return false;
+    if (!place(plot, s->x[i], v, out)) {
+        out->x = middle.x;
+        out->y = high ? plot->top : plot->bottom;
+    }
+    return true;
+}
+
+/* The points first .. end - 1, there along high and back along low. */
+static void add_band_piece(struct str *out, const struct pl_chart_series *s,
+                           const struct pl_plot *plot, size_t first, size_t end)
+{
+    struct point p;
+    size_t i;
+
+    for (i = first; i < end; i++) {
+        (void)place_spread(plot, s, i, true, &p);
+        str_addc(out, i == first ? 'M' : 'L');
+        svg_add_xy(out, p.x, p.y);
+    }
+    for (i = end; i-- > first;) {
+        (void)place_spread(plot, s, i, false, &p);
+        str_addc(out, 'L');
+        svg_add_xy(out, p.x, p.y);
+    }
+    str_addc(out, 'Z');
+}
+
+static bool has_spread(const struct pl_plot *plot,
+                       const struct pl_chart_series *s, size_t i)
+{
+    struct point p;
+
+    return place_spread(plot, s, i, false, &p) &&
+           place_spread(plot, s, i, true, &p);
+}
+
+static void add_band(struct str *out, const struct pl_chart_series *s,
+                     const struct pl_plot *plot, int colour)
+{
+    size_t i = 0, first;
+
+    str_addf(out, "<path class=\"band f%d\" d=\"", colour);
+    while (i < s->n) {
+        first = i;
+        while (i < s->n && has_spread(plot, s, i))
+            i++;
+        if (i > first)
+            add_band_piece(out, s, plot, first, i);
+        else
+            i++;
+    }
+    str_add(out, "\"/>\n");
+}
+
+static void add_bars(struct str *out, const struct pl_chart_series *s,
+                     const struct pl_plot *plot, int colour)
+{
+    struct point low, high;
+    size_t i;
+
+    str_addf(out, "<g class=\"bar s%d\">\n", colour);
+    for (i = 0; i < s->n; i++) {
+        if (!place_spread(plot, s, i, false, &low) ||
+            !place_spread(plot, s, i, true, &high))
+            continue;
+        str_add(out, "<path d=\"M");
+        svg_add_xy(out, low.x - 4, low.y);
+        str_add(out, "h8m-4,0L");
+        svg_add_xy(out, high.x, high.y);
+        str_add(out, "m-4,0h8\"/>\n");
+    }
+    str_add(out, "</g>\n");
+}
+
+/* ---- points ---- */
+
+/* What the pointer is shown: "NAME at 32: 0.38 (0.36 to 0.41)". */
+static void add_point_title(struct str *out, const struct pl_chart_series *s,
+                            size_t i)
+{
+    str_add(out, "<title>");
+    svg_add_escaped(out, s->name ? s->name : "", s->name ? strlen(s->name) : 0);
+    str_add(out, " at ");
+    pl_chart_add_value(out, s->x[i]);
+    str_add(out, ": ");
+    pl_chart_add_value(out, s->y[i]);
+    if (s->low && s->high) {
+        str_add(out, " (");
+        pl_chart_add_value(out, s->low[i]);
+        str_add(out, " to ");
+        pl_chart_add_value(out, s->high[i]);
+        str_addc(out, ')');
+    }
+    str_add(out, "</title>");
+}
+
 static void add_markers(struct str *out, const struct pl_chart_series *s,
                         const struct pl_plot *plot, const struct pl_look *look)
 {
@@ -176,16 +288,8 @@ static void add_markers(struct str *out, const struct pl_chart_series *s,
         if (!place(plot, s->x[i], s->y[i], &p))
             continue;
         pl_marker_begin(out, look->marker, p.x, p.y);
-        if (s->n <= CHART_MAX_MARKERS) { /* shown under the pointer */
-            str_add(out, "<title>");
-            svg_add_escaped(out, s->name ? s->name : "",
-                            s->name ? strlen(s->name) : 0);
-            str_add(out, " at ");
-            pl_chart_add_value(out, s->x[i]);
-            str_add(out, ": ");
-            pl_chart_add_value(out, s->y[i]);
-            str_add(out, "</title>");
-        }
+        if (s->n <= CHART_MAX_MARKERS)
+            add_point_title(out, s, i);
         pl_marker_end(out, look->marker);
         str_addc(out, '\n');
     }
@@ -244,8 +348,16 @@ int pl_series_add(struct str *out, const struct pl_chart *c, size_t i,
     char class[32], pale[32];
     int rc = 0;
 
-    (void)snprintf(class, sizeof class, "line s%d d%d", look.colour, look.dash);
+    if (look.guide)
+        (void)snprintf(class, sizeof class, "guide");
+    else
+        (void)snprintf(class, sizeof class, "line s%d d%d", look.colour,
+                       look.dash);
     (void)snprintf(pale, sizeof pale, "pale s%d", look.colour);
+    if (s->low && s->high && look.line)
+        add_band(out, s, plot, look.colour);
+    else if (s->low && s->high)
+        add_bars(out, s, plot, look.colour);
     if (look.line && s->smooth > 1) {
         add_line(out, s, plot, pale);
         rc = add_mean(out, s, plot, class, err);

@@ -20,7 +20,7 @@ struct pl_plot {
 /* How a series is told from the others. */
 struct pl_look {
     int colour, dash, marker; /* from 0 */
-    bool line, markers;
+    bool line, markers, guide;
 };
 struct pl_look pl_series_look(const struct pl_chart *c, size_t i);
 

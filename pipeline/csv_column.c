@@ -4,14 +4,11 @@
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
-#include "nn/base/str.h"
 #include "pipeline/scalar.h"
 
 enum { MAX_BYTES = 256 << 20 };
 
-/* The field at *p into out; *p goes behind it and its comma. Returns what ended
- * it: ',', '\n' or '\0'. */
-static char next_field(const char **p, struct str *out)
+char pl_csv_field(const char **p, struct str *out)
 {
     const char *s = *p;
     bool quoted = *s == '"';
@@ -47,7 +44,7 @@ static long find_column(const char **p, const char *column, struct str *field)
     char end;
 
     do {
-        end = next_field(p, field);
+        end = pl_csv_field(p, field);
         if (at < 0 && !field->failed && strcmp(field->text, column) == 0)
             at = i;
         i++;
@@ -93,7 +90,7 @@ static int read_rows(struct column *c, const char *text, long at,
         char end;
 
         do {
-            end = next_field(&text, &field);
+            end = pl_csv_field(&text, &field);
             if (field.failed)
                 rc =
                     err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);

@@ -6,11 +6,14 @@
 
 #include "pipeline/config_load.h"
 #include "pipeline/dataset.h"
+#include "pipeline/metric_names.h"
 #include "pipeline/model_build.h"
 #include "pipeline/operator.h"
 #include "pipeline/scalar.h"
 #include "pipeline/schema.h"
 #include "pipeline/stage.h"
+
+enum { LINE = 78 };
 
 static const char *const type_name[] = {
     [PL_T_BOOL] = "true or false",
@@ -36,7 +39,7 @@ static void add_type(struct str *out, const struct pl_field *f)
 {
     size_t i;
 
-    if (f->type == PL_T_ENUM) {
+    if (f->type == PL_T_ENUM || (f->type == PL_T_STRING && f->choices)) {
         for (i = 0; f->choices[i]; i++)
             str_addf(out, "%s%s", i ? " | " : "", f->choices[i]);
         str_add(out, f->own ? " | an own operator" : "");
@@ -186,6 +189,28 @@ static void look_everywhere(struct search *s)
     look_in(s, "operators.NAME.", &pl_operator_schema);
 }
 
+/* The names that expectations may be about, as many to a line as fit. */
+static void add_metrics(struct str *out, const struct pl_stage_kind *kind)
+{
+    const char *const *name = pl_metric_table(kind);
+    size_t column = 0, len;
+
+    if (!name)
+        return;
+    str_add(out, "\nmetrics (* stands for what the config or the data calls "
+                 "it):");
+    for (; *name; name++) {
+        len = strlen(*name);
+        if (column == 0 || column + 2 + len > LINE) {
+            str_add(out, "\n ");
+            column = 1;
+        }
+        str_addf(out, " %s", *name);
+        column += 1 + len;
+    }
+    str_addc(out, '\n');
+}
+
 bool pl_help(const char *word, struct str *out, const char **nearest)
 {
     const struct pl_stage_kind *kind = pl_stage_kind_find(word);
@@ -196,6 +221,7 @@ bool pl_help(const char *word, struct str *out, const char **nearest)
     if (kind) {
         str_addf(out, "uses: %s: %s\n\nwith:\n", kind->name, kind->help);
         add_fields(out, "", kind->with);
+        add_metrics(out, kind);
         return true;
     }
     look_everywhere(&s);

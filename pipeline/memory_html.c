@@ -196,6 +196,9 @@ void pl_memory_html(const struct pl_memory_runs *runs, struct str *out)
     str_add(out, "</style>\n</head>\n<body>\n<h1>");
     svg_add_escaped(out, runs->title, strlen(runs->title));
     str_add(out, "</h1>\n");
+    if (runs->simulated)
+        str_add(out, "<p id=\"simulated\"><strong>" PL_MEMORY_SIMULATED
+                     "</strong></p>\n");
     str_add(out, body);
     add_data(out, runs);
     str_add(out, "<script>\n");

@@ -35,6 +35,7 @@ static const char style_1[] =
     "box-shadow:0 2px 8px #0003}\n"
     "[hidden]{display:none!important}\n"
     ".soft{color:var(--soft)}\n"
+    "#simulated{color:var(--c4);font-size:17px}\n"
     "table{border-collapse:collapse;margin:8px 0}\n"
     "td,th{padding:2px 12px 2px 0;text-align:right;\n"
     "border-bottom:1px solid var(--grid);font-variant-numeric:tabular-nums}\n"

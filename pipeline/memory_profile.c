@@ -1,6 +1,7 @@
 /* The memory timeline that a profile stage leaves. */
 #include "nn/base/mem.h"
 #include "nn/train.h"
+#include "pipeline/device_settings.h"
 #include "pipeline/memory_timeline.h"
 #include "pipeline/profile.h"
 #include "pipeline/profile_traced.h"
@@ -59,6 +60,18 @@ static int make(struct nn_step_memory **out, const struct nn_trainer *t,
     return rc;
 }
 
+int pl_memory_traced(struct nn_step_memory **out, const struct nn_trainer *t,
+                     const struct pl_profile_with *w,
+                     const struct pl_traced *traced, struct err *err)
+{
+    const struct nn_step *step = nn_trainer_recorded(t, w->batch_size);
+
+    *out = NULL;
+    return step && is_complete(traced, step->n_call)
+               ? make(out, t, w, traced, err)
+               : 0;
+}
+
 /* Bytes of the data set on a device that gathers its batches itself. */
 static int64_t resident(const struct nn_trainer *t,
                         const struct pl_profile_with *w)
@@ -75,8 +88,12 @@ int pl_memory_profile(struct pl_stage_ctx *ctx, const struct nn_trainer *t,
                       struct err *err)
 {
     const struct pl_profile_with *w = ctx->stage->with;
-    struct pl_memory_run run = {.resident = resident(t, w)};
-    struct pl_memory_runs runs = {.run = &run, .n = 1};
+    struct pl_memory_run run = {.resident = resident(t, w),
+                                .workspace = (int64_t)ctx->be->work_bytes};
+    struct pl_memory_runs runs = {
+        .run = &run,
+        .n = 1,
+        .simulated = pl_device_is_simulated(ctx->be->description)};
     struct str name = {0}, label = {0}, title = {0};
     struct nn_step_memory *m = NULL;
     int rc;

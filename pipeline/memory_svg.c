@@ -1,7 +1,8 @@
-/* The picture: the first run's kinds as stacked areas over the steps, with its
- * peak; the totals of the others as lines. */
+/* The pictures: a run's kinds as stacked areas over the steps, with its peak;
+ * the totals of other runs as lines, or each run in a panel of its own. */
 #include "pipeline/memory_timeline.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,22 +33,46 @@ enum { LAYERS = sizeof layer / sizeof *layer };
 struct frame {
     struct str *s;
     double top;    /* bytes at the upper edge */
-    double length; /* ns at the right edge */
+    double length; /* at the right edge, ns or calls */
+    bool by_call;  /* each operator is as wide as the next */
 };
 
-static double x_of(const struct frame *f, int64_t ns)
+static double x_of(const struct frame *f, int64_t at)
 {
-    return LEFT + (double)ns / f->length * (WIDTH - LEFT - RIGHT);
+    return LEFT + (double)at / f->length * (WIDTH - LEFT - RIGHT);
+}
+
+/* Where an event, a span and the end of the run lie on the frame's axis. What
+ * dies with a call lies behind it. */
+static int64_t event_at(const struct frame *f, const struct nn_step_memory *m,
+                        const struct nn_memory_event *e)
+{
+    if (!f->by_call)
+        return e->at - m->begin;
+    return e->step < 0 ? 0
+                       : (int64_t)(e->step - m->first_step) * m->n_call +
+                             e->call + (e->action == NN_MEMORY_DESTROY);
+}
+
+static int64_t span_at(const struct frame *f, const struct nn_step_memory *m,
+                       const struct nn_memory_span *s)
+{
+    if (!f->by_call)
+        return s->begin - m->begin;
+    return (int64_t)(s->step - m->first_step) * m->n_call + s->call;
+}
+
+static int64_t end_at(const struct frame *f, const struct nn_step_memory *m)
+{
+    int64_t end =
+        f->by_call ? (int64_t)m->n_step * m->n_call : m->end - m->begin;
+
+    return end > 0 ? end : 1;
 }
 
 static double y_of(const struct frame *f, double bytes)
 {
     return TOP + HEIGHT - bytes / f->top * HEIGHT;
-}
-
-static int64_t length_of(const struct nn_step_memory *m)
-{
-    return m->end > m->begin ? m->end - m->begin : 1;
 }
 
 /* The upper edge of layers [0, n) as a stepped line from left to right. */
@@ -70,17 +95,17 @@ static void add_edge(const struct frame *f, const struct nn_step_memory *m,
             sum += nn_memory_change(m, i);
         if (i % stride == 0 || sum > most)
             most = sum;
-        if (i + 1 < m->n_event &&
-            (m->event[i + 1].at == e->at || (i + 1) % stride != 0))
+        if (i + 1 < m->n_event && (event_at(f, m, e + 1) == event_at(f, m, e) ||
+                                   (i + 1) % stride != 0))
             continue;
         str_addc(f->s, ' ');
-        svg_add_xy(f->s, x_of(f, e->at - m->begin), last);
+        svg_add_xy(f->s, x_of(f, event_at(f, m, e)), last);
         last = y_of(f, (double)(stride > 1 ? most : sum));
         str_addc(f->s, ' ');
-        svg_add_xy(f->s, x_of(f, e->at - m->begin), last);
+        svg_add_xy(f->s, x_of(f, event_at(f, m, e)), last);
     }
     str_addc(f->s, ' ');
-    svg_add_xy(f->s, x_of(f, m->end - m->begin), last);
+    svg_add_xy(f->s, x_of(f, end_at(f, m)), last);
 }
 
 /* From the top down, each over the larger one behind it. */
@@ -92,7 +117,7 @@ static void add_areas(const struct frame *f, const struct nn_step_memory *m)
         str_addf(f->s, "<polygon class=\"%s\" points=\"", layer[n - 1].fill);
         add_edge(f, m, n);
         str_addc(f->s, ' ');
-        svg_add_xy(f->s, x_of(f, m->end - m->begin), y_of(f, 0));
+        svg_add_xy(f->s, x_of(f, end_at(f, m)), y_of(f, 0));
         str_add(f->s, "\"/>\n");
     }
 }
@@ -164,7 +189,7 @@ static void add_steps(const struct frame *f, const struct nn_step_memory *m)
 
     for (i = 0; i < m->n_span; i++) {
         const struct nn_memory_span *p = &m->span[i];
-        double x = x_of(f, p->begin - m->begin);
+        double x = x_of(f, span_at(f, m, p));
 
         if (i > 0 && p->step == m->span[i - 1].step)
             continue;
@@ -184,7 +209,7 @@ static void add_peak(const struct frame *f, const struct pl_memory_run *run,
 {
     const struct nn_step_memory *m = run->memory;
     const struct nn_memory_event *e = &m->event[sums->peak_event];
-    double x = x_of(f, e->at - m->begin), y = y_of(f, (double)sums->peak);
+    double x = x_of(f, event_at(f, m, e)), y = y_of(f, (double)sums->peak);
     struct str text = {0};
 
     str_add(f->s, "<circle class=\"axis\" r=\"4\" fill=\"none\"");
@@ -265,35 +290,103 @@ static void describe(const struct pl_memory_run *run,
     }
 }
 
-void pl_memory_svg(const struct pl_memory_runs *runs, struct str *out)
+/* One scale for all runs. */
+static struct frame frame_of(const struct pl_memory_runs *runs, bool by_call,
+                             struct str *out)
 {
-    struct frame f = {out, 1, 1};
-    struct nn_memory_sums first, other;
+    struct frame f = {.s = out, .top = 1, .length = 1, .by_call = by_call};
+    struct nn_memory_sums sums;
+    size_t i;
+
+    for (i = 0; i < runs->n; i++) {
+        nn_memory_sum_up(runs->run[i].memory, &sums);
+        f.top = fmax(f.top, 1.12 * (double)sums.peak);
+        f.length = fmax(f.length, (double)end_at(&f, runs->run[i].memory));
+    }
+    return f;
+}
+
+/* Axes, areas, others (n of them) as lines, peak and legend of a run. */
+static void add_panel(const struct frame *f, const struct pl_memory_run *run,
+                      const struct pl_memory_run *others, size_t n)
+{
+    struct nn_memory_sums sums;
+    size_t i;
+
+    nn_memory_sum_up(run->memory, &sums);
+    add_axes(f);
+    add_areas(f, run->memory);
+    for (i = 0; i < n; i++)
+        add_line(f, others[i].memory, i + 1);
+    add_steps(f, run->memory);
+    if (run->memory->n_event > 0)
+        add_peak(f, run, &sums);
+    add_legend(f, &sums);
+}
+
+/* Across the areas, pale and large: it goes wherever the picture goes. */
+static void add_watermark(struct str *out, double y)
+{
+    str_add(out, "<text text-anchor=\"middle\" style=\"fill:#c22;"
+                 "fill-opacity:.5;font:bold 30px sans-serif\"");
+    svg_add_attr(out, "x", WIDTH / 2.0);
+    svg_add_attr(out, "y", y);
+    str_addf(out,
+             " transform=\"rotate(-9 %d %.0f)\">" PL_MEMORY_SIMULATED
+             "</text>\n",
+             WIDTH / 2, y);
+}
+
+static void begin(const struct pl_memory_runs *runs, double height,
+                  struct str *out)
+{
+    struct nn_memory_sums sums;
     struct str desc = {0};
     size_t i;
 
-    nn_memory_sum_up(runs->run[0].memory, &first);
+    str_add(&desc, runs->simulated ? PL_MEMORY_SIMULATED ". " : "");
     for (i = 0; i < runs->n; i++) {
-        nn_memory_sum_up(runs->run[i].memory, &other);
-        if (1.12 * (double)other.peak > f.top)
-            f.top = 1.12 * (double)other.peak;
-        if ((double)length_of(runs->run[i].memory) > f.length)
-            f.length = (double)length_of(runs->run[i].memory);
+        nn_memory_sum_up(runs->run[i].memory, &sums);
+        str_add(&desc, i ? ". " : "");
+        describe(&runs->run[i], &sums, &desc);
     }
-    describe(&runs->run[0], &first, &desc);
-    svg_begin(out, WIDTH, TOP + HEIGHT + LEGEND + 14, runs->title,
-              desc.text ? desc.text : "");
+    svg_begin(out, WIDTH, height, runs->title, desc.text ? desc.text : "");
     (void)svg_add_title(out, runs->title, WIDTH / 2.0, 12, WIDTH - 40);
-    add_axes(&f);
-    add_areas(&f, runs->run[0].memory);
-    for (i = 1; i < runs->n; i++)
-        add_line(&f, runs->run[i].memory, i);
-    add_steps(&f, runs->run[0].memory);
-    if (runs->run[0].memory->n_event > 0)
-        add_peak(&f, &runs->run[0], &first);
-    add_legend(&f, &first);
-    add_names(&f, runs);
-    str_add(out, "</svg>\n");
     out->failed = out->failed || desc.failed;
     str_free(&desc);
+}
+
+void pl_memory_svg(const struct pl_memory_runs *runs, struct str *out)
+{
+    struct frame f = frame_of(runs, false, out);
+
+    begin(runs, TOP + HEIGHT + LEGEND + 14, out);
+    add_panel(&f, &runs->run[0], runs->run + 1, runs->n - 1);
+    add_names(&f, runs);
+    if (runs->simulated)
+        add_watermark(out, TOP + HEIGHT / 2.0);
+    str_add(out, "</svg>\n");
+}
+
+void pl_memory_panels_svg(const struct pl_memory_runs *runs, struct str *out)
+{
+    enum { PANEL = HEIGHT + LEGEND + 42 };
+    struct frame f = frame_of(runs, true, out);
+    size_t i;
+
+    begin(runs, 58 + (double)runs->n * PANEL, out);
+    for (i = 0; i < runs->n; i++) {
+        struct svg_place at = {LEFT, TOP - 10, "start", "", 0, false};
+
+        str_addf(out, "<g transform=\"translate(0 %d)\">\n", (int)i * PANEL);
+        svg_add_text(out, &at, runs->run[i].label);
+        add_panel(&f, &runs->run[i], NULL, 0);
+        if (runs->simulated)
+            add_watermark(out, TOP + HEIGHT / 2.0);
+        str_add(out, "</g>\n");
+    }
+    add_label(&f, LEFT, 46 + (double)runs->n * PANEL, "start",
+              "from left to right: the operators in order, each as wide as "
+              "the next");
+    str_add(out, "</svg>\n");
 }

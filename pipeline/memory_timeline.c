@@ -1,5 +1,6 @@
 #include "pipeline/memory_timeline.h"
 
+#include "pipeline/memory_file.h"
 #include "pipeline/number.h"
 
 void pl_memory_add_bytes(struct str *s, int64_t bytes)
@@ -65,6 +66,20 @@ static int write_torch(struct pl_stage_ctx *ctx, const struct nn_step_memory *m,
     return write_text(ctx, "memory.raw.json.gz", &zipped, err);
 }
 
+/* What a stage that compares reads back. */
+static int write_record(struct pl_stage_ctx *ctx,
+                        const struct pl_memory_run *run, struct err *err)
+{
+    struct str csv = {0}, zipped = {0};
+
+    pl_memory_csv(run, ctx->be->description, &csv);
+    if (!csv.failed)
+        pl_gzip(&zipped, csv.text, csv.len);
+    zipped.failed = zipped.failed || csv.failed;
+    str_free(&csv);
+    return write_text(ctx, "memory_events.csv.gz", &zipped, err);
+}
+
 static void give_metrics(struct pl_stage_ctx *ctx,
                          const struct nn_step_memory *m)
 {
@@ -101,6 +116,8 @@ int pl_memory_write(struct pl_stage_ctx *ctx, const char *name,
     rc = write_named(ctx, name, "_memory.svg", &picture, err);
     if (rc == 0)
         rc = write_torch(ctx, runs->run[0].memory, err);
+    if (rc == 0)
+        rc = write_record(ctx, &runs->run[0], err);
     if (rc == 0)
         give_metrics(ctx, runs->run[0].memory);
     return rc;

@@ -11,6 +11,9 @@
 #include "nn/step_memory.h"
 #include "pipeline/stage.h"
 
+/* On the pages and pictures of a simulated device. */
+#define PL_MEMORY_SIMULATED "SIMULATED: no GPU, no time means anything"
+
 /* One run. All is borrowed. */
 struct pl_memory_run {
     const char *label; /* "adam", "adam, batch 32": any text */
@@ -24,11 +27,13 @@ struct pl_memory_runs {
     const char *title;
     const struct pl_memory_run *run;
     size_t n;
+    bool simulated; /* by the tests' double of a GPU, which is said */
 };
 
 /* For a profile stage, from the last batch's trainer: writes
- * NAME_memory.html, NAME_memory.svg, memory.json and memory.raw.json.gz (both
- * of the first run) and sets the metrics memory.*. name: "adam_h=256_bs=32". */
+ * NAME_memory.html, NAME_memory.svg, and of the first run memory.json,
+ * memory.raw.json.gz and memory_events.csv.gz (pipeline/memory_file.h), and
+ * sets the metrics memory.*. name: "adam_h=256_bs=32". */
 int pl_memory_write(struct pl_stage_ctx *ctx, const char *name,
                     const struct pl_memory_runs *runs, struct err *err);
 
@@ -41,9 +46,19 @@ int pl_memory_profile(struct pl_stage_ctx *ctx, const struct nn_trainer *t,
                       const struct pl_traced *traced, int64_t width,
                       struct err *err);
 
+/* The timeline of the traced steps alone, the caller's (nn_step_memory_free);
+ * *out is NULL where not all their operators were seen. */
+struct pl_profile_with;
+int pl_memory_traced(struct nn_step_memory **out, const struct nn_trainer *t,
+                     const struct pl_profile_with *w,
+                     const struct pl_traced *traced, struct err *err);
+
 /* The parts, as text. Out of memory is out->failed. */
 void pl_memory_html(const struct pl_memory_runs *runs, struct str *out);
 void pl_memory_svg(const struct pl_memory_runs *runs, struct str *out);
+/* Every run as stacked areas, one below the other on one scale; from left to
+ * right call by call, so that their steps lie below each other. */
+void pl_memory_panels_svg(const struct pl_memory_runs *runs, struct str *out);
 /* torch's export_memory_timeline: [times in us, sizes of nine columns], the
  * first column 0, then the kinds; and [ns, action, bytes, kind] of each event,
  * a change in place as two. */

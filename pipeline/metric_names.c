@@ -29,6 +29,18 @@ static const char *const profile[] = {"step_ms.median",
                                       "traced.ratio",
                                       "traced.lost",
                                       "traced.share.*",
+                                      "trace.dropped",
+                                      "trace.invalid",
+                                      "trace.unmatched",
+                                      "trace.refused",
+                                      "gpu.sms",
+                                      "gpu.peak_gflops",
+                                      "gpu.busy",
+                                      "gpu.kernels",
+                                      "gpu.launches",
+                                      "gpu.h2d_bytes",
+                                      "gpu.h2d_us",
+                                      "gpu.sync_wait_us",
                                       "memory.parameters",
                                       "memory.gradients",
                                       "memory.optimizer_state",
@@ -37,8 +49,24 @@ static const char *const profile[] = {"step_ms.median",
                                       "memory.peak",
                                       NULL};
 
-/* Of a kind; NULL: any name is good. */
-static const char *const *table(const struct pl_stage_kind *kind)
+/* By what is shown: kernels, times, memory. */
+static const char *const compare[] = {
+    /* kernels: of each operator and role, of both in sums */
+    "linear.forward.kernels", "linear.backward.kernels",
+    /* memory: of each run, by its label; differences to the first run */
+    "*.parameters", "*.gradients", "*.optimizer_state", "*.activations",
+    "*.peak", "*.state_per_parameter", "*.gradients_per_parameter",
+    "*.difference",
+    /* curves */
+    "runs", "series", "train.loss.*", "validation.accuracy.*",
+    "test.accuracy.*", "*.ratio", /* times: of each run, which a name goes
+                   before where there are several; behind it, of each x */
+    "step_ratio", "*.step_ratio", "last_ratio", "*.last_ratio", "work_ratio",
+    "*.work_ratio", "share_of_work", "*.share_of_work", "knee", "*.knee",
+    "step_ms.*", "*.step_ms.*", "last_ms.*", "*.last_ms.*", "gflop_s.*",
+    "*.gflop_s.*", "busy.*", "*.busy.*", NULL};
+
+const char *const *pl_metric_table(const struct pl_stage_kind *kind)
 {
     if (kind == &pl_kind_fetch)
         return fetch;
@@ -50,12 +78,14 @@ static const char *const *table(const struct pl_stage_kind *kind)
         return evaluate;
     if (kind == &pl_kind_profile)
         return profile;
+    if (kind == &pl_kind_compare)
+        return compare;
     return NULL;
 }
 
 bool pl_metric_known(const struct pl_stage_kind *kind, const char *name)
 {
-    const char *const *p = table(kind);
+    const char *const *p = pl_metric_table(kind);
 
     if (!p)
         return true;
@@ -92,7 +122,7 @@ static bool fill_in(char out[PL_METRIC_LEN], const char *pattern,
 size_t pl_metric_names(const struct pl_stage_kind *kind, const char *name,
                        char out[PL_METRIC_NAMES][PL_METRIC_LEN])
 {
-    const char *const *p = table(kind);
+    const char *const *p = pl_metric_table(kind);
     size_t n = 0;
 
     for (; p && *p && n < PL_METRIC_NAMES; p++)

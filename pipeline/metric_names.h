@@ -7,7 +7,7 @@
 
 #include "pipeline/stage.h"
 
-enum { PL_METRIC_NAMES = 24, PL_METRIC_LEN = 96 };
+enum { PL_METRIC_NAMES = 64, PL_METRIC_LEN = 96 };
 
 /* Whether a stage of this kind can write a metric called name. True for every
  * name where the names are the config's own, as in an autograd program. */
@@ -17,5 +17,9 @@ bool pl_metric_known(const struct pl_stage_kind *kind, const char *name);
  * words of name in its place stand for it. Returns how many. */
 size_t pl_metric_names(const struct pl_stage_kind *kind, const char *name,
                        char out[PL_METRIC_NAMES][PL_METRIC_LEN]);
+
+/* The table of a kind, NULL-terminated; `*` is a part that the config or the
+ * data gives. NULL: its metrics have the config's own names. */
+const char *const *pl_metric_table(const struct pl_stage_kind *kind);
 
 #endif

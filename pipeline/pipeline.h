@@ -239,6 +239,25 @@ int pl_trace_compare(struct str *out, const char *a, const char *b, bool json,
 int pl_trace_validate(struct str *out, unsigned long long *broken,
                       const char *path, bool json, struct err *err);
 
+/* Serves files to a browser on this machine, until it is closed. */
+struct pl_view;
+/* The one port of 127.0.0.1 from which the page of ui.perfetto.dev may fetch:
+ * its Content Security Policy names it. */
+enum { PL_VIEW_PORT = 9001 };
+/* path: a file, or a folder with all that is below it but links and names that
+ * begin with a dot; it must outlive the server. port: 0: any that is free.
+ * *out is the caller's (pl_view_close). ERR_LOCKED: the port is taken; ERR_IO:
+ * path cannot be read. */
+int pl_view_open(struct pl_view **out, const char *path, int port,
+                 struct err *err);
+void pl_view_close(struct pl_view *v); /* NULL is fine */
+int pl_view_port(const struct pl_view *v);
+/* Adds the address of the folder's page, or of the file. */
+void pl_view_link(const struct pl_view *v, struct str *out);
+/* Adds the link that opens the file in Perfetto's page. False: path is a folder
+ * (whose page has such links), or the port is not PL_VIEW_PORT. */
+bool pl_view_perfetto(const struct pl_view *v, struct str *out);
+
 /* The nearest of names to a mistyped word, or NULL. */
 const char *pl_nearest(const char *word, const char *const *names, size_t n);
 

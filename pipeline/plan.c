@@ -5,7 +5,9 @@
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
 #include "pipeline/expect_error.h"
+#include "pipeline/device_settings.h"
 #include "pipeline/lock.h"
+#include "pipeline/simulated.h"
 #include "pipeline/stage.h"
 
 static const struct pl_stage *stage_at(const struct pl_planner *p, size_t i)
@@ -161,9 +163,18 @@ static void note_faults(struct pl_decision *d, const char *dir,
     str_free(&lines);
 }
 
+/* Made on a simulated device, and wanted from another. */
+static bool is_make_believe(const struct pl_record *r, const struct pl_stage *s,
+                            const struct pl_opts *opts)
+{
+    return s->kind->needs_device && pl_device_is_simulated(r->backend) &&
+           !pl_simulated_now(opts);
+}
+
 /* Compares a whole folder with what the config wants now. */
-static void judge_whole(struct pl_decision *d, const struct pl_stage *s,
-                        const char *dir, struct str *why)
+static void judge_whole(struct pl_decision *d, const struct pl_planner *p,
+                        const struct pl_stage *s, const char *dir,
+                        struct str *why)
 {
     bool same = strcmp(d->last.fingerprint, d->fingerprint) == 0;
     bool failed = d->last.error[0] != '\0';
@@ -178,7 +189,9 @@ static void judge_whole(struct pl_decision *d, const struct pl_stage *s,
     } else if (!pl_inputs_hold(&d->last.gpu, &d->gpu)) {
         pl_inputs_reason(why, &d->last.gpu, &d->gpu);
         d->changes = pl_inputs_changes(&d->last.gpu, &d->gpu);
-    } else if (failed && !pl_error_expected(s, d->last.error))
+    } else if (is_make_believe(&d->last, s, p->job->opts))
+        str_add(why, "it was made on a simulated device");
+    else if (failed && !pl_error_expected(s, d->last.error))
         str_add(why, "it failed, and that is not expected any more");
     else if (d->last.changed)
         str_addf(why, "while it ran, %s", d->last.changed);
@@ -224,7 +237,7 @@ static void judge(struct pl_decision *d, const struct pl_planner *p, size_t i,
     struct pl_record begun;
 
     if (d->last.state)
-        judge_whole(d, stage_at(p, i), dir, why);
+        judge_whole(d, p, stage_at(p, i), dir, why);
     else if (pl_record_read(&begun, dir, PL_UNFINISHED_FILE, p->arena, &is))
         judge_unfinished(d, stage_at(p, i), &begun, p->job->opts->fresh, why);
     else {

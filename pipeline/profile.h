@@ -55,9 +55,13 @@ void pl_profile_recipe(struct str *out, const struct pl_profile_with *w,
  * there is none. */
 void pl_trace_name(struct str *out, const struct pl_profile_with *w,
                    int64_t width);
-/* Writes the trace, ops.csv and the pictures; says how many spans were lost.
+/* That width of a model. */
+struct nn_model;
+int64_t pl_profile_width(const struct nn_model *m);
+/* Writes the trace, the tables and the pictures; says how many spans were lost.
  * With no traced step only the trace, which is empty then. */
 int pl_profile_report(struct pl_stage_ctx *ctx, const struct pl_traced *t,
-                      int64_t width, struct err *err);
+                      const struct pl_traced_more *more, int64_t width,
+                      struct err *err);
 
 #endif

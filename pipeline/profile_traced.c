@@ -4,7 +4,7 @@
 
 #include "nn/base/mem.h"
 
-static bool same_op(const struct nn_call *a, const struct nn_call *b)
+bool pl_traced_same_op(const struct nn_call *a, const struct nn_call *b)
 {
     return a == b || (a->op == b->op && a->role == b->role &&
                       a->phase == b->phase && strcmp(a->layer, b->layer) == 0);
@@ -15,7 +15,7 @@ static void add_op(struct pl_traced *t, const struct prof_span *s)
     int64_t ns = s->end - s->begin;
     struct pl_traced_op *op = t->op;
 
-    while (op < t->op + t->n_ops && !same_op(op->call, s->arg))
+    while (op < t->op + t->n_ops && !pl_traced_same_op(op->call, s->arg))
         op++;
     if (op == t->op + t->n_ops) {
         t->n_ops++;
@@ -114,30 +114,6 @@ void pl_add_duration(struct str *s, int64_t ns)
         str_addf(s, us < 1e5 ? "%.2f ms" : "%.0f ms", us / 1e3);
 }
 
-void pl_add_op_label(struct str *s, const struct prof_span *op)
-{
-    const struct nn_call *call = op->arg;
-
-    str_add(s, op->name);
-    if (call && call->layer[0] != '\0')
-        str_addf(s, " %s", call->layer);
-}
-
-static void add_csv_text(struct str *s, const char *text)
-{
-    if (!strpbrk(text, ",\"\r\n")) {
-        str_add(s, text);
-        return;
-    }
-    str_addc(s, '"');
-    for (; *text; text++) {
-        if (*text == '"')
-            str_addc(s, '"');
-        str_addc(s, *text);
-    }
-    str_addc(s, '"');
-}
-
 void pl_traced_ops_csv(const struct pl_traced *t, struct str *out)
 {
     const struct pl_traced_op *op;
@@ -145,7 +121,7 @@ void pl_traced_ops_csv(const struct pl_traced *t, struct str *out)
     str_add(out, "layer,op,role,phase,count,total_us,mean_us,min_us,max_us,"
                  "share\n");
     for (op = t->op; op < t->op + t->n_ops; op++) {
-        add_csv_text(out, op->call->layer);
+        pl_traced_csv_text(out, op->call->layer);
         str_addf(out, ",%s,%s,%s,%lld,%.3f,%.3f,%.3f,%.3f,%.4f\n",
                  nn_op_name(op->call->op), nn_role_name(op->call->role),
                  nn_phase_name(op->call->phase), (long long)op->count,

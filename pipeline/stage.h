@@ -58,7 +58,7 @@ extern const struct pl_stage_kind *const pl_stage_kinds[];
 const struct pl_stage_kind *pl_stage_kind_find(const char *name);
 
 extern const struct pl_stage_kind pl_kind_fetch, pl_kind_summary, pl_kind_train,
-    pl_kind_evaluate, pl_kind_autograd, pl_kind_profile;
+    pl_kind_evaluate, pl_kind_autograd, pl_kind_profile, pl_kind_compare;
 
 /* dir/name as a text of the run, valid until the stage ends; makes the
  * folders that name goes through. NULL: out of memory, *err says so. */

@@ -58,11 +58,15 @@ static int measure(struct pl_train *t, const struct nn_data *data,
 {
     /* Not stopped half way: an epoch that ended is evaluated and saved. */
     struct nn_eval_opts opts = {.batch_size = t->with->eval_batch_size};
-    int rc;
+    int rc = 0;
 
     if (!data)
         return 0;
-    rc = nn_evaluate(&m->r, t->model, data, &t->loss, &opts, err);
+    if (!m->evaluator)
+        rc = nn_evaluator_new(&m->evaluator, t->model, data, &t->loss, &opts,
+                              err);
+    if (rc == 0)
+        rc = nn_evaluator_run(&m->r, m->evaluator, err);
     m->has = rc == 0;
     return rc;
 }

@@ -99,8 +99,11 @@ static void add_backward(const struct pl_step_view *v, struct str *out)
 
 static const char *optimizer_name(const struct nn_call *c)
 {
-    return c->op == NN_OP_ADAM && c->attrs.adam.decoupled ? "adamw"
-                                                          : nn_op_name(c->op);
+    if (c->op == NN_OP_ADAM && c->attrs.adam.decoupled)
+        return "adamw";
+    if (c->op == NN_OP_SGD && c->attrs.sgd.momentum != 0)
+        return "sgd_momentum";
+    return nn_op_name(c->op);
 }
 
 static void add_optimizer(const struct pl_step_view *v, struct str *out)

@@ -12,32 +12,6 @@ static bool begins(const char *s, const char *with)
     return strncmp(s, with, strlen(with)) == 0;
 }
 
-/* Whether a call puts something on the GPU's timeline. */
-static bool is_launch(const char *call)
-{
-    static const char *const launch[] = {
-        "cudaLaunchKernel",
-        "cudaLaunchCooperativeKernel",
-        "cudaGraphLaunch",
-        "cudaMemcpy",
-        "cudaMemset",
-        "cuLaunchKernel",
-        "cuLaunchCooperativeKernel",
-        "cuGraphLaunch",
-    };
-    size_t i;
-
-    for (i = 0; i < sizeof launch / sizeof *launch; i++)
-        if (begins(call, launch[i]))
-            return true;
-    return false;
-}
-
-static bool is_graph(const char *call)
-{
-    return begins(call, "cudaGraphLaunch") || begins(call, "cuGraphLaunch");
-}
-
 static void check_gpu_op(struct trace *t, const struct trace_steps *s,
                          const struct trace_slice *x)
 {
@@ -72,12 +46,12 @@ static void check_call(struct trace *t, const struct trace_steps *s,
     struct trace_place p;
     size_t n = 0;
 
-    if (!is_launch(name))
+    if (!trace_is_launch(name))
         return;
     t->faults.checked[RULE_GPU_OP]++;
     if (x->link >= 0)
         (void)trace_links(s->gpu, s->n_gpu, x->link, &n);
-    if (n == 1 || (n > 1 && is_graph(name)))
+    if (n == 1 || (n > 1 && trace_is_graph_launch(name)))
         return;
     trace_fault(&t->faults, &t->arena, RULE_GPU_OP,
                 "%s with correlation %" PRId64 " has %zu GPU operations",

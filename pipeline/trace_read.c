@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "nn/base/mem.h"
 #include "pipeline/gunzip.h"
 #include "pipeline/trace_read_parts.h"
+#include "pipeline/trace_sum.h"
 
 enum { CHUNK = 1 << 16 };
 
@@ -111,21 +113,35 @@ static int read_events(struct trace *t, struct err *err)
     return rc;
 }
 
-int pl_trace_read(struct trace **out, const char *path, struct err *err)
+/* *disorder: it failed as the events cannot be summed up while they come;
+ * NULL: they are all kept. */
+static int read_trace(struct trace **out, const char *path, bool *disorder,
+                      struct err *err)
 {
     struct trace *t = mem_zalloc(sizeof *t);
     int rc;
 
     *out = NULL;
+    if (t && disorder) {
+        t->sum = trace_sum_new();
+        if (!t->sum) {
+            mem_free(t);
+            t = NULL;
+        }
+    }
     if (!t)
         return err_set(err, ERR_NOMEM, "out of memory reading '%s'", path);
     t->path = path;
     t->process = "";
     t->faults.checked[RULE_JSON] = 1;
     rc = read_events(t, err);
+    if (rc == 0 && t->sum)
+        rc = trace_sum_end(t, err);
     if (rc == 0 && t->faults.failed)
         rc = trace_no_memory(t, err);
     if (rc != 0) {
+        if (disorder)
+            *disorder = t->sum && t->sum->disorder;
         pl_trace_free(t);
         return rc;
     }
@@ -134,10 +150,36 @@ int pl_trace_read(struct trace **out, const char *path, struct err *err)
     return 0;
 }
 
+int pl_trace_read(struct trace **out, const char *path, struct err *err)
+{
+    return read_trace(out, path, NULL, err);
+}
+
+int pl_trace_read_summed(struct trace **out, const char *path, struct err *err)
+{
+    struct err first = {0};
+    bool disorder = false;
+    struct stat st;
+    int rc;
+
+    /* A pipe can be read only once. */
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+        return pl_trace_read(out, path, err);
+    rc = read_trace(out, path, &disorder, &first);
+    if (rc == 0)
+        return 0;
+    if (disorder)
+        return pl_trace_read(out, path, err);
+    if (err && !err->code)
+        *err = first;
+    return rc;
+}
+
 void pl_trace_free(struct trace *t)
 {
     if (!t)
         return;
+    trace_sum_free(t->sum);
     mem_free(t->slice);
     mem_free(t->track);
     mem_free(t->wait);

@@ -80,8 +80,11 @@ struct trace_fact {
     const char *key, *value;
 };
 
+struct trace_sum;
+
 struct trace {
     const char *path;
+    struct trace_sum *sum;     /* NULL: every slice is kept */
     struct trace_slice *slice; /* by track, time, longest first */
     size_t n, cap;
     struct name_index names, track_names;
@@ -110,6 +113,10 @@ struct trace {
 /* *out is the caller's (pl_trace_free). ERR_IO; ERR_CORRUPT names path and
  * offset: no JSON, no events, damaged gzip, more than the limits above. */
 int pl_trace_read(struct trace **out, const char *path, struct err *err);
+/* The same for a summary: where the events are in order (pipeline/trace_sum.h)
+ * only steps and phases are kept as slices, all else is summed up in sum; where
+ * they are not, the file is read once more and sum is NULL. */
+int pl_trace_read_summed(struct trace **out, const char *path, struct err *err);
 void pl_trace_free(struct trace *t); /* NULL is fine */
 
 /* A sum of times; one of more than 146 years stays that. */

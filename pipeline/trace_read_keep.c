@@ -7,6 +7,7 @@
 #include "nn/base/mem.h"
 #include "pipeline/trace_read_number.h"
 #include "pipeline/trace_read_parts.h"
+#include "pipeline/trace_sum.h"
 
 static const int64_t dur_max = INT64_C(1) << 53; /* ns */
 
@@ -189,8 +190,8 @@ static bool step_number(int64_t *out, const char *name)
     return *name != '-' && trace_parse_int(out, name);
 }
 
-static int add_slice(struct trace *t, const struct trace_slice *s,
-                     struct err *err)
+int trace_add_slice(struct trace *t, const struct trace_slice *s,
+                    struct err *err)
 {
     void *p = t->slice;
 
@@ -245,11 +246,13 @@ static int keep_slice(struct trace *t, const struct trace_raw *e,
         name = "ProfilerStep";
     }
     rc = trace_intern(t, &s->name, name, err);
-    if (rc == 0 && s->class == TRACE_SYNC)
+    if (rc == 0 && s->class == TRACE_SYNC && !t->sum)
         rc = keep_wait(t, e, s->ts, err);
     if (rc == 0 && trace_is_gpu_op(s))
         t->track[s->track].gpu = true;
-    return rc ? rc : add_slice(t, s, err);
+    if (rc != 0)
+        return rc;
+    return t->sum ? trace_sum_add(t, s, err) : trace_add_slice(t, s, err);
 }
 
 static int keep_complete(struct trace *t, const struct trace_raw *e,
@@ -275,6 +278,11 @@ static int keep_begin(struct trace *t, const struct trace_raw *e,
     int64_t outer = t->track[s->track].open;
     int rc;
 
+    if (t->sum) { /* how long it takes is not known yet */
+        t->sum->disorder = true;
+        return err_set(err, ERR_CORRUPT, "'%s' has slices that begin (B)",
+                       t->path);
+    }
     s->open = true;
     rc = keep_slice(t, e, s, err);
     if (rc == 0) {
@@ -316,6 +324,8 @@ static int keep_flow(struct trace *t, const struct trace_raw *e,
     const char *id = get_or(e, FIELD_ID, "");
     uint64_t h = UINT64_C(14695981039346656037);
 
+    if (t->sum)
+        return 0;
     s->class = *get_or(e, FIELD_PH, "") == 's' ? TRACE_FLOW_OUT : TRACE_FLOW_IN;
     if (!trace_parse_int(&s->link, id)) {
         for (; *id; id++)
@@ -324,7 +334,7 @@ static int keep_flow(struct trace *t, const struct trace_raw *e,
     }
     if (trace_intern(t, &s->name, get_or(e, FIELD_CAT, ""), err) != 0)
         return err->code;
-    return add_slice(t, s, err);
+    return trace_add_slice(t, s, err);
 }
 
 static void keep_memory(struct trace *t, const struct trace_raw *e, int64_t ts)

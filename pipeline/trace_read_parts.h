@@ -51,6 +51,10 @@ bool trace_events_found(const struct trace_events *e);
 int trace_keep_event(struct trace *t, const struct trace_raw *e,
                      struct err *err);
 
+/* Adds to t->slice. */
+int trace_add_slice(struct trace *t, const struct trace_slice *s,
+                    struct err *err);
+
 /* Sorts what was kept, without the slices that are still open. */
 void trace_sort(struct trace *t);
 

@@ -205,3 +205,33 @@ const struct trace_slice *trace_launch_of(const struct trace_steps *s,
 
     return gpu_op->link >= 0 && n == 1 ? l->slice : NULL;
 }
+
+static bool begins(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+bool trace_is_launch(const char *call)
+{
+    static const char *const launch[] = {
+        "cudaLaunchKernel",
+        "cudaLaunchCooperativeKernel",
+        "cudaGraphLaunch",
+        "cudaMemcpy",
+        "cudaMemset",
+        "cuLaunchKernel",
+        "cuLaunchCooperativeKernel",
+        "cuGraphLaunch",
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof launch / sizeof *launch; i++)
+        if (begins(call, launch[i]))
+            return true;
+    return false;
+}
+
+bool trace_is_graph_launch(const char *call)
+{
+    return begins(call, "cudaGraphLaunch") || begins(call, "cuGraphLaunch");
+}

@@ -52,5 +52,9 @@ const struct trace_link *trace_links(const struct trace_link *link, size_t n,
 /* The call that launched a kernel or copy; NULL: none, or several. */
 const struct trace_slice *trace_launch_of(const struct trace_steps *s,
                                           const struct trace_slice *gpu_op);
+/* Whether a call of that name puts something on a GPU's timeline; whether as
+ * much as a graph has. */
+bool trace_is_launch(const char *call);
+bool trace_is_graph_launch(const char *call);
 
 #endif

@@ -112,6 +112,20 @@ static void add_up_phases(const struct trace_steps *s, struct trace_stat *sum)
     }
 }
 
+/* What was summed up while reading. */
+static void take_sum(const struct trace_sum *x, enum trace_group g, size_t n,
+                     struct trace_stat *sum)
+{
+    const struct trace_stat *from = g == GROUP_OPS     ? x->stat[STREAM_OPS]
+                                    : g == GROUP_CALLS ? x->stat[STREAM_CALLS]
+                                    : g == GROUP_OTHER ? x->stat[STREAM_OTHER]
+                                                       : x->gpu;
+
+    n = n < x->n_names ? n : x->n_names;
+    if (n)
+        memcpy(sum, from, n * sizeof *sum);
+}
+
 static int make_top(struct trace_summary *s, enum trace_group g,
                     struct err *err)
 {
@@ -123,6 +137,8 @@ static int make_top(struct trace_summary *s, enum trace_group g,
     top->row = mem_array(names->n + 1, sizeof *top->row);
     if (top->row && g == GROUP_PHASES)
         add_up_phases(&s->steps, top->row);
+    else if (top->row && s->t->sum)
+        take_sum(s->t->sum, g, names->n, top->row);
     else if (top->row)
         ok = add_up(s->t, g, top->row);
     if (!top->row || !ok)
@@ -145,8 +161,8 @@ static void find_window(struct trace_summary *s)
     bool steps = s->steps.n > 0;
     size_t i;
 
-    s->from = INT64_MAX;
-    s->to = INT64_MIN;
+    s->from = t->sum && !steps ? t->sum->from : INT64_MAX;
+    s->to = t->sum && !steps ? t->sum->to : INT64_MIN;
     for (i = 0; i < t->n; i++) {
         const struct trace_slice *x = &t->slice[i];
 
@@ -159,19 +175,15 @@ static void find_window(struct trace_summary *s)
         s->from = s->to = 0;
 }
 
-struct interval {
-    int64_t from, to;
-};
-
 static int by_from(const void *a, const void *b)
 {
-    const struct interval *x = a, *y = b;
+    const struct trace_interval *x = a, *y = b;
 
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
 /* How long at least one of n intervals was going on. */
-static int64_t covered(struct interval *x, size_t n)
+static int64_t covered(struct trace_interval *x, size_t n)
 {
     int64_t sum = 0, until = INT64_MIN;
     size_t i;
@@ -188,35 +200,73 @@ static int64_t covered(struct interval *x, size_t n)
     return sum;
 }
 
+/* Adds what of an interval lies in the window. */
+static void clip(const struct trace_summary *s, struct trace_interval x,
+                 struct trace_interval *room, size_t *n)
+{
+    x.from = x.from > s->from ? x.from : s->from;
+    x.to = x.to < s->to ? x.to : s->to;
+    room[*n] = x;
+    *n += x.from < x.to;
+}
+
+static bool is_on(const struct trace *t, size_t track, const char *device)
+{
+    return strcmp(t->track[track].pid, device) == 0;
+}
+
 static void add_gpu(struct trace_summary *s, const char *device,
-                    struct interval *room)
+                    struct trace_interval *room)
 {
     const struct trace *t = s->t;
     struct trace_gpu *g = &s->gpu[s->n_gpus++];
-    size_t i, n = 0;
+    size_t i, k, n = 0, n_busy;
+    uint64_t ops;
 
     g->device = device;
     for (i = 0; i < t->n; i++) {
         const struct trace_slice *x = &t->slice[i];
+        struct trace_interval at = {.from = x->ts, .to = end_of(x)};
 
-        if (!trace_is_gpu_op(x) || strcmp(t->track[x->track].pid, device) != 0)
+        if (!trace_is_gpu_op(x) || !is_on(t, x->track, device))
             continue;
         g->n++;
-        room[n].from = x->ts > s->from ? x->ts : s->from;
-        room[n].to = end_of(x) < s->to ? end_of(x) : s->to;
-        n += room[n].from < room[n].to;
+        clip(s, at, room, &n);
+    }
+    for (i = 0; t->sum && i < t->track_names.n; i++) {
+        const struct trace_interval *x =
+            trace_sum_busy(t->sum, i, &n_busy, &ops);
+
+        if (!is_on(t, i, device))
+            continue;
+        g->n += ops;
+        for (k = 0; k < n_busy; k++)
+            clip(s, x[k], room, &n);
     }
     g->busy = n ? covered(room, n) : 0;
+}
+
+/* How many intervals the GPUs' work may be. */
+static size_t count_gpu(const struct trace *t)
+{
+    size_t i, n = 0, more;
+    uint64_t ops;
+
+    for (i = 0; i < t->n; i++)
+        n += trace_is_gpu_op(&t->slice[i]);
+    for (i = 0; t->sum && i < t->track_names.n; i++) {
+        (void)trace_sum_busy(t->sum, i, &more, &ops);
+        n += more;
+    }
+    return n;
 }
 
 static int find_gpus(struct trace_summary *s, struct err *err)
 {
     const struct trace *t = s->t;
-    struct interval *room;
-    size_t n = 0, i, k;
+    struct trace_interval *room;
+    size_t n = count_gpu(t), i, k;
 
-    for (i = 0; i < t->n; i++)
-        n += trace_is_gpu_op(&t->slice[i]);
     if (n == 0)
         return 0;
     room = mem_array(n + 1, sizeof *room);
@@ -242,7 +292,7 @@ int trace_summary_make(struct trace_summary *s, const char *path,
     int rc;
 
     memset(s, 0, sizeof *s);
-    rc = pl_trace_read(&s->t, path, err);
+    rc = pl_trace_read_summed(&s->t, path, err);
     if (rc == 0)
         rc = trace_steps_make(&s->steps, s->t, err);
     for (i = 0; rc == 0 && i < TRACE_GROUPS; i++)

@@ -6,6 +6,7 @@
 #include "nn/base/str.h"
 #include "pipeline/trace_read.h"
 #include "pipeline/trace_steps.h"
+#include "pipeline/trace_sum.h"
 
 enum { TRACE_TOP = 20 }; /* rows of a table that are printed */
 
@@ -16,14 +17,6 @@ enum trace_group {
     GROUP_CALLS,
     GROUP_OTHER,
     TRACE_GROUPS
-};
-
-/* Slices of one name. Times in ns; self: without what they enclose of their
- * own group. */
-struct trace_stat {
-    const char *name;
-    uint64_t n;
-    int64_t total, self;
 };
 
 struct trace_top {

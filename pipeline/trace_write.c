@@ -6,15 +6,8 @@
 
 #include "nn/base/io.h"
 #include "nn/base/mem.h"
-#include "pipeline/trace_text.h"
-
-struct pl_trace_writer {
-    struct pl_trace_text out;
-    int64_t base, pid;
-    const char *path; /* of out */
-    int64_t n_ops;    /* Ev Idx of the next */
-    bool any;         /* an event was written */
-};
+#include "nn/device_trace.h"
+#include "pipeline/trace_write_parts.h"
 
 int64_t pl_trace_base(int64_t t)
 {
@@ -25,14 +18,13 @@ int64_t pl_trace_base(int64_t t)
 
 /* ---- pieces ---- */
 
-static void add_key(struct pl_trace_text *o, const char *key)
+void trace_add_key(struct pl_trace_text *o, const char *key)
 {
     pl_trace_quote(o, key);
     pl_trace_add(o, ": ");
 }
 
-/* ns as us, three decimals: nothing is rounded. */
-static void add_us(struct pl_trace_text *o, int64_t ns)
+void trace_add_us(struct pl_trace_text *o, int64_t ns)
 {
     ns = ns < 0 ? 0 : ns;
     pl_trace_int(o, ns / 1000);
@@ -42,47 +34,88 @@ static void add_us(struct pl_trace_text *o, int64_t ns)
     pl_trace_addc(o, (char)('0' + ns % 10));
 }
 
-static void begin_event(struct pl_trace_writer *w)
+void trace_begin_event(struct pl_trace_writer *w)
 {
     pl_trace_add(&w->out, w->any ? ",\n" : "\n");
     w->any = true;
 }
 
 /* A row of ph "M": {value_key: text}, or {value_key: number} without a text. */
-static void add_row(struct pl_trace_writer *w, const char *what, int64_t tid,
-                    const char *value_key, const char *text)
+struct row {
+    const char *what;
+    int64_t pid, tid;
+    const char *value_key, *text;
+    int64_t number;
+};
+
+static void add_row(struct pl_trace_writer *w, const struct row *r)
 {
     struct pl_trace_text *o = &w->out;
 
-    begin_event(w);
+    trace_begin_event(w);
     pl_trace_add(o, "{\"ph\": \"M\", \"name\": ");
-    pl_trace_quote(o, what);
+    pl_trace_quote(o, r->what);
     pl_trace_add(o, ", \"ts\": 0.000, \"pid\": ");
-    pl_trace_int(o, w->pid);
+    pl_trace_int(o, r->pid);
     pl_trace_add(o, ", \"tid\": ");
-    pl_trace_int(o, tid);
+    pl_trace_int(o, r->tid);
     pl_trace_add(o, ", \"args\": {");
-    add_key(o, value_key);
-    if (text)
-        pl_trace_quote(o, text);
+    trace_add_key(o, r->value_key);
+    if (r->text)
+        pl_trace_quote(o, r->text);
     else
-        pl_trace_int(o, tid ? tid : w->pid);
+        pl_trace_int(o, r->number);
     pl_trace_add(o, "}}");
+}
+
+static void add_process(struct pl_trace_writer *w, int64_t pid,
+                        const char *name, const char *label, int64_t order)
+{
+    const struct row row[] = {
+        {"process_name", pid, 0, "name", name, 0},
+        {"process_labels", pid, 0, "labels", label, 0},
+        {"process_sort_index", pid, 0, "sort_index", NULL, order},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof row / sizeof *row; i++)
+        add_row(w, &row[i]);
+}
+
+static void add_thread(struct pl_trace_writer *w, int64_t pid, int64_t tid,
+                       const char *name)
+{
+    const struct row row[] = {
+        {"thread_name", pid, tid, "name", name, 0},
+        {"thread_sort_index", pid, tid, "sort_index", NULL, tid},
+    };
+
+    add_row(w, &row[0]);
+    add_row(w, &row[1]);
 }
 
 static void add_rows(struct pl_trace_writer *w, const struct pl_trace_head *h)
 {
+    enum { GPUS_COME_AFTER = 5000000 }; /* Kineto's order of the processes */
     char label[128];
     size_t i;
 
-    add_row(w, "process_name", 0, "name", h->name);
-    add_row(w, "process_labels", 0, "labels", "CPU");
-    add_row(w, "process_sort_index", 0, "sort_index", NULL);
+    add_process(w, w->pid, h->name, "CPU", w->pid);
     for (i = 0; i < h->n_tids; i++) {
         (void)snprintf(label, sizeof label, "thread %" PRId32 " (%.80s)",
                        h->tid[i], h->name);
-        add_row(w, "thread_name", h->tid[i], "name", label);
-        add_row(w, "thread_sort_index", h->tid[i], "sort_index", NULL);
+        add_thread(w, w->pid, h->tid[i], label);
+    }
+    for (i = 0; i < h->n_streams; i++) {
+        const struct pl_trace_stream *s = &h->stream[i];
+
+        if (i == 0 || s[-1].device != s->device) {
+            (void)snprintf(label, sizeof label, "GPU %" PRIu32, s->device);
+            add_process(w, s->device, h->name, label,
+                        (int64_t)GPUS_COME_AFTER + s->device);
+        }
+        (void)snprintf(label, sizeof label, "stream %" PRIu32, s->stream);
+        add_thread(w, s->device, s->stream, label);
     }
 }
 
@@ -93,7 +126,7 @@ static void add_trace_id(struct pl_trace_text *o, const struct pl_trace_head *h)
 
     (void)snprintf(id, sizeof id, "%016" PRIX64 "%016" PRIX64,
                    (uint64_t)h->begin, (uint64_t)h->pid);
-    add_key(o, "trace_id");
+    trace_add_key(o, "trace_id");
     pl_trace_quote(o, id);
     pl_trace_add(o, ",\n");
 }
@@ -106,13 +139,20 @@ static void add_head(struct pl_trace_writer *w, const struct pl_trace_head *h)
     size_t i;
 
     pl_trace_add(o, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": ");
-    pl_trace_add(o, h->device_properties ? h->device_properties : "[]");
+    if (h->gpu)
+        trace_add_gpu(o, h->gpu);
+    else
+        pl_trace_add(o, "[]");
     pl_trace_add(o, ",\n\"record_shapes\": 1,\n");
+    if (h->memory)
+        pl_trace_add(o, "\"profile_memory\": 1,\n");
+    if (h->gpu)
+        trace_add_versions(o, h->gpu);
     add_trace_id(o, h);
     pl_trace_add(o, "\"distributedInfo\": {\"backend\": \"none\", \"rank\": 0, "
                     "\"world_size\": 1},\n");
     for (i = 0; i < h->n_facts; i++) {
-        add_key(o, h->fact[i].key);
+        trace_add_key(o, h->fact[i].key);
         if (h->fact[i].text)
             pl_trace_quote(o, h->fact[i].text);
         else
@@ -123,6 +163,20 @@ static void add_head(struct pl_trace_writer *w, const struct pl_trace_head *h)
     pl_trace_int(o, w->base);
     pl_trace_add(o, ",\n\"traceEvents\": [");
     add_rows(w, h);
+}
+
+/* A GPU's row has its number where a process has its own: in a container the
+ * two can be the same. */
+static int64_t pid_beside_gpus(const struct pl_trace_head *h)
+{
+    enum { OUT_OF_THE_WAY = 1000000 };
+    int64_t last = h->gpu ? h->gpu->id : -1;
+    size_t i;
+
+    for (i = 0; i < h->n_streams; i++)
+        if (h->stream[i].device > last)
+            last = h->stream[i].device;
+    return h->pid > last ? h->pid : h->pid + OUT_OF_THE_WAY;
 }
 
 int pl_trace_create(struct pl_trace_writer **out, const char *path,
@@ -141,7 +195,8 @@ int pl_trace_create(struct pl_trace_writer **out, const char *path,
     }
     w->path = w->out.io.path;
     w->base = pl_trace_base(head->begin);
-    w->pid = head->pid;
+    w->pid = pid_beside_gpus(head);
+    w->gpu = head->gpu;
     add_head(w, head);
     *out = w;
     return 0;
@@ -195,13 +250,12 @@ static void add_inputs(struct pl_trace_text *o, const struct pl_trace_event *e)
     pl_trace_addc(o, ']');
 }
 
-static void add_label(struct pl_trace_text *o, const char *key,
-                      const char *text)
+void trace_add_label(struct pl_trace_text *o, const char *key, const char *text)
 {
     if (!text || !*text)
         return;
     pl_trace_add(o, ", ");
-    add_key(o, key);
+    trace_add_key(o, key);
     pl_trace_quote(o, text);
 }
 
@@ -209,18 +263,34 @@ static void add_args(struct pl_trace_writer *w, const struct pl_trace_event *e)
 {
     struct pl_trace_text *o = &w->out;
 
-    pl_trace_add(o, ", \"args\": {\"External id\": ");
-    pl_trace_int(o, e->external_id);
+    pl_trace_add(o, ", \"args\": {");
+    if (e->external_id > 0) {
+        trace_add_key(o, "External id");
+        pl_trace_int(o, e->external_id);
+    }
     if (strcmp(e->category, "cpu_op") == 0) {
         pl_trace_add(o, ", \"Record function id\": 0, \"Ev Idx\": ");
         pl_trace_int(o, w->n_ops++);
         if (e->n_inputs >= 0)
             add_inputs(o, e);
-        add_label(o, "layer", e->layer);
-        add_label(o, "role", e->role);
-        add_label(o, "phase", e->phase);
+        trace_add_label(o, "layer", e->layer);
+        trace_add_label(o, "role", e->role);
+        trace_add_label(o, "phase", e->phase);
     }
     pl_trace_addc(o, '}');
+}
+
+void trace_add_place(struct pl_trace_writer *w, int64_t pid, int64_t tid,
+                     int64_t begin)
+{
+    struct pl_trace_text *o = &w->out;
+
+    pl_trace_add(o, ", \"pid\": ");
+    pl_trace_int(o, pid);
+    pl_trace_add(o, ", \"tid\": ");
+    pl_trace_int(o, tid);
+    pl_trace_add(o, ", \"ts\": ");
+    trace_add_us(o, begin - w->base);
 }
 
 int pl_trace_event(struct pl_trace_writer *w, const struct pl_trace_event *e,
@@ -228,7 +298,7 @@ int pl_trace_event(struct pl_trace_writer *w, const struct pl_trace_event *e,
 {
     struct pl_trace_text *o = &w->out;
 
-    begin_event(w);
+    trace_begin_event(w);
     pl_trace_add(o, "{\"ph\": \"X\", \"cat\": ");
     pl_trace_quote(o, e->category);
     pl_trace_add(o, ", \"name\": \"");
@@ -237,14 +307,10 @@ int pl_trace_event(struct pl_trace_writer *w, const struct pl_trace_event *e,
         pl_trace_addc(o, '#');
         pl_trace_int(o, e->number);
     }
-    pl_trace_add(o, "\", \"pid\": ");
-    pl_trace_int(o, w->pid);
-    pl_trace_add(o, ", \"tid\": ");
-    pl_trace_int(o, e->tid);
-    pl_trace_add(o, ", \"ts\": ");
-    add_us(o, e->begin - w->base);
+    pl_trace_addc(o, '"');
+    trace_add_place(w, e->on_gpu ? e->device : w->pid, e->tid, e->begin);
     pl_trace_add(o, ", \"dur\": ");
-    add_us(o, e->end - e->begin);
+    trace_add_us(o, e->end - e->begin);
     add_args(w, e);
     pl_trace_addc(o, '}');
     return pl_trace_text_failed(o, err);
@@ -255,10 +321,10 @@ int pl_trace_commit(struct pl_trace_writer *w, int64_t end, struct err *err)
     struct pl_trace_text *o = &w->out;
     int rc;
 
-    begin_event(w);
+    trace_begin_event(w);
     pl_trace_add(o, "{\"ph\": \"i\", \"s\": \"g\", \"name\": \"Record Window "
                     "End\", \"pid\": \"\", \"tid\": \"\", \"ts\": ");
-    add_us(o, end - w->base);
+    trace_add_us(o, end - w->base);
     pl_trace_add(o, "}\n],\n\"traceName\": ");
     pl_trace_quote(o, io_basename(w->path));
     pl_trace_add(o, "\n}\n");

@@ -11,6 +11,9 @@
 #include "nn/tensor.h"
 
 struct pl_trace_writer;
+struct nn_device_info; /* nn/device_trace.h */
+struct nn_device_event;
+struct nn_step_memory; /* nn/step_memory.h */
 
 /* A key of the file's own beside Kineto's: a text, or a number. */
 struct pl_trace_fact {
@@ -23,11 +26,19 @@ struct pl_trace_head {
     int64_t begin;    /* ns since 1970: no event is earlier */
     int64_t pid;      /* of this process */
     const char *name; /* of the process and its threads: "pipeline" */
-    const char *device_properties; /* a JSON array; NULL: [], no GPU */
+    const struct nn_device_info *gpu; /* NULL: none */
     const struct pl_trace_fact *fact;
     size_t n_facts;
     const int32_t *tid; /* the threads that have events */
     size_t n_tids;
+    const struct pl_trace_stream *stream; /* that have events, by device */
+    size_t n_streams;
+    bool memory; /* pl_trace_memory will be called */
+};
+
+/* A row of a GPU. stream is not 0, which HTA takes for none. */
+struct pl_trace_stream {
+    uint32_t device, stream;
 };
 
 /* What an event of ph "X" says of itself. Texts are UTF-8; what JSON cannot
@@ -37,7 +48,9 @@ struct pl_trace_event {
     const char *name;
     int64_t number; /* >= 0: "#number" stands behind the name */
     int64_t tid, begin, end;
-    int64_t external_id;
+    int64_t external_id; /* 0: none */
+    bool on_gpu;         /* gpu_user_annotation: tid is a stream of device */
+    uint32_t device;
     /* cpu_op only */
     const char *layer, *role, *phase; /* NULL, "": none */
     const struct nn_tensor *const *input;
@@ -52,6 +65,21 @@ int pl_trace_create(struct pl_trace_writer **out, const char *path,
  * failed call only pl_trace_abort is of use. */
 int pl_trace_event(struct pl_trace_writer *w, const struct pl_trace_event *e,
                    struct err *err);
+/* A record of a device, with the end of the flow from a launch to its work. */
+struct pl_trace_record {
+    const struct nn_device_event *of;
+    int64_t begin, end;         /* as drawn; the recorded ones stand in args */
+    int64_t external_id;        /* of the operator's event; 0: none is known */
+    const struct nn_call *call; /* the operator; NULL: none */
+    const char *phase;          /* "": none */
+    bool flows; /* of a call: what it gave is written too; others: its call */
+};
+int pl_trace_record(struct pl_trace_writer *w, const struct pl_trace_record *r,
+                    struct err *err);
+/* [memory] instants in the row of a thread, and a counter of each category's
+ * bytes, which add up to Total Allocated. m is timed. */
+int pl_trace_memory(struct pl_trace_writer *w, const struct nn_step_memory *m,
+                    int64_t tid, struct err *err);
 /* "Record Window End" at end (ns since 1970), and the file is whole. Ends w, as
  * pl_trace_abort does, which leaves no file. */
 int pl_trace_commit(struct pl_trace_writer *w, int64_t end, struct err *err);

@@ -19,6 +19,7 @@
 
 /* The latest evaluation of a set; has is false when there is none yet. */
 struct pl_measured {
+    struct nn_evaluator *evaluator; /* NULL: none ran yet */
     bool has;
     struct nn_eval_result r;
 };

@@ -186,6 +186,8 @@ int pl_train_open(struct pl_train *t, struct pl_stage_ctx *ctx, struct err *err)
 
 void pl_train_close(struct pl_train *t)
 {
+    nn_evaluator_free(t->validation.evaluator);
+    nn_evaluator_free(t->test.evaluator);
     nn_trainer_free(t->trainer);
     nn_loader_free(t->loader);
     nn_model_free(t->model);

@@ -14,6 +14,7 @@ curl/curl.h libcurl4-openssl-dev
 zlib.h zlib1g-dev
 openssl/evp.h libssl-dev
 jansson.h libjansson-dev
+microhttpd.h libmicrohttpd-dev
 stdio.h libc6-dev'
 programs=''
 test_headers='cmocka.h libcmocka-dev'

@@ -139,6 +139,8 @@ rule "cuda/ includes cuda/, nn/*.h, nn/base/ and cpu_vmath.h only" \
 rule "only yaml.c knows libyaml" system_header 'yaml\.h' 'pipeline/yaml\.c'
 rule "only the downloads know libcurl" \
     system_header 'curl/' 'pipeline/(fetch|download)[a-z_]*\.[ch]'
+rule "only view_server.c knows libmicrohttpd" \
+    system_header 'microhttpd\.h' 'pipeline/view_server\.c'
 rule "only hash.c knows libcrypto" system_header 'openssl/' 'pipeline/hash\.c'
 rule "only cuda/ knows CUDA" \
     system_header 'cu(da|blas|pti)' 'cuda/[a-z0-9_.]*'
@@ -151,9 +153,9 @@ rule "only mem.c frees, and json_file.c what jansson allocated" \
     calls 'free' '(nn/base/mem|pipeline/json_file)\.c' cmd pipeline nn
 rule "only cmd/ knows stdout" words 'stdout' '' pipeline nn
 rule "only cmd/ prints" calls 'v?printf|puts|putchar|perror' '' pipeline nn
-rule "only cmd/ exits, and the children of run_child.c and run_apart.c" \
-    calls 'exit|_exit|_Exit|quick_exit|abort' 'pipeline/run_(child|apart)\.c' \
-    pipeline nn
+rule "only cmd/ exits, and the children of run_child, run_apart, simulated.c" \
+    calls 'exit|_exit|_Exit|quick_exit|abort' \
+    'pipeline/(run_(child|apart)|simulated)\.c' pipeline nn
 rule "no function that overflows, guesses or hides state" \
     calls 'strcpy|strcat|v?sprintf|gets|strtok|alloca|ato[ilf]|s?rand|chdir' \
     '' cmd pipeline nn

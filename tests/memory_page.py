@@ -14,7 +14,9 @@ import urllib.request
 HOOK = """
 const c = document.getElementById('plot'), d = c.dataset;
 const data = JSON.parse(document.getElementById('data').textContent);
-const r = data.runs[0], order = [0, 7, 1, 5, 4, 2, 3, 6];
+const r = data.runs[+document.getElementById('run').value || 0];
+const order = [0, 7, 1, 5, 4, 2, 3, 6];
+const byCall = document.getElementById('axis').value === 'call';
 const view = ['from', 'to', 'top', 'left', 'upper', 'wide', 'high']
   .reduce((o, n) => (o[n] = +d[n], o), {});
 """
@@ -23,8 +25,10 @@ const view = ['from', 'to', 'top', 'left', 'upper', 'wide', 'high']
 # events that is not the page's own: pixel x, y and the tensor's name.
 POINTS = HOOK + """
 const out = [], seen = new Set();
-for (let i = 0; i < r.at.length; i++) {
-  if (i + 1 < r.at.length && r.at[i + 1] - r.at[i] < 1000) continue;
+const at = !byCall ? r.at : r.at.map((t, i) => r.step[i] < 0 ? 0
+  : (r.step[i] - r.first) * r.perStep + r.call[i] + (r.action[i] === 4));
+for (let i = 0; i < at.length; i++) {
+  if (i + 1 < at.length && at[i + 1] - at[i] < (byCall ? 1 : 1000)) continue;
   const live = new Set();
   for (let k = 0; k <= i; k++)
     if (r.action[k] === 4) live.delete(r.tensor[k]);
@@ -37,8 +41,8 @@ for (let i = 0; i < r.at.length; i++) {
       base += r.tensors[t][4];
       if (r.tensors[t][4] < view.top / 100 || seen.has(t)) continue;
       seen.add(t);
-      const next = i + 1 < r.at.length ? r.at[i + 1] : view.to;
-      out.push([view.left + ((r.at[i] + next) / 2 - view.from) /
+      const next = i + 1 < at.length ? at[i + 1] : view.to;
+      out.push([view.left + ((at[i] + next) / 2 - view.from) /
                 (view.to - view.from) * view.wide,
                 view.upper + view.high * (1 - mid / view.top),
                 r.tensors[t][0]]);
@@ -120,13 +124,18 @@ class Browser:
                 dict(type="scroll", deltaX=0, deltaY=dy, duration=0,
                      origin="viewport", **at)]}]})
 
+    def settle(self):
+        """Waits until what was done is drawn."""
+        self.run("return new Promise(done => requestAnimationFrame("
+                 "() => requestAnimationFrame(() => done())))")
+
     def key(self, text):
         self.run("document.getElementById('plot').focus()")
         self.post("/actions", {"actions": [{
             "type": "key", "id": "keys", "actions": [
                 {"type": "keyDown", "value": c} for c in text] + [
                 {"type": "keyUp", "value": c} for c in reversed(text)]}]})
-        time.sleep(0.05)
+        self.settle()
 
     def shot(self, folder, name):
         if folder:
@@ -145,7 +154,7 @@ class Browser:
 
 
 def view(b):
-    time.sleep(0.1)
+    b.settle()
     return b.run(HOOK + "return [view.from, view.to]")
 
 
@@ -170,7 +179,7 @@ def check_hover(b):
     check(f"only {len(points)} points to look at", len(points) >= 3)
     for x, y, name in points:
         b.point(x, y)
-        time.sleep(0.05)
+        b.settle()
         tip = b.run("return document.getElementById('tip').textContent")
         check(f"at {x}, {y} is {name!r}, not {tip!r}",
               tip.split("\n")[0] == name)
@@ -210,6 +219,34 @@ def check_table(b):
     b.run("document.getElementById('words').open = false")
 
 
+# Sets a list of choices as a person does.
+CHOOSE = """
+const s = document.getElementById(%r);
+s.value = %r;
+s.dispatchEvent(new Event('change'));
+"""
+
+
+def check_compared(b, pages, shots, name):
+    """Several runs with times: over each other step by step, and by time."""
+    b.open(os.path.join(pages, "compared.html"))
+    check("several runs lie over each other by calls", b.run(
+        HOOK + "return byCall && view.to === r.steps * r.perStep"))
+    check_hover(b)
+    b.shot(shots, name + "-compared.png")
+    b.run(CHOOSE % ("run", "2"))
+    b.settle()
+    check("the peak is that of the run chosen", "adam" in b.run(
+        "return document.getElementById('peak').textContent"))
+    check_hover(b)
+    b.run(CHOOSE % ("axis", "time"))
+    b.settle()
+    check_hover(b)
+    b.shot(shots, name + "-time.png")
+    check_moves(b)
+    check_quiet(b, "compared.html")
+
+
 def look(pages, shots, dark):
     b = Browser(dark, os.path.join(pages, "profile-dark" if dark
                                    else "profile-light"))
@@ -225,9 +262,10 @@ def look(pages, shots, dark):
         b.shot(shots, name + "-keys.png")
         check_table(b)
         check_quiet(b, "small.html")
+        check_compared(b, pages, shots, name)
         if not dark:
             took = b.open(os.path.join(pages, "large.html"))
-            print(f"# 100,000 events open in {took:.2f} s")
+            print(f"# 3 runs of 100,000 events open in {took:.2f} s")
             check(f"100,000 events opened in {took:.2f} s", took < 2)
             whole = view(b)
             b.wheel(b.point(600, 200), -3000)

@@ -32,6 +32,13 @@ PROGRAM = "what a program says"
 CANNOT = {
     "alias_as_key": TEXT,
     "alias_bomb": "how large aliases make it",
+    "compare_kind": NAMES,
+    "compare_many": "how many stages a comparison takes",
+    "compare_no_trace": NAMES,
+    "compare_one": NAMES,
+    "compare_twice": NAMES,
+    "compare_unknown": NAMES,
+    "compare_x": NAMES,
     "dataset_lacks": INHERITED,
     "expect_metric": "which metrics a kind writes",
     "dataset_moons": RELATED,

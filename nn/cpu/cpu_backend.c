@@ -197,12 +197,12 @@ int cpu_workspace(struct cpu *cpu, size_t size, void **out, struct err *err)
 {
     if (size > cpu->work_size) {
         mem_free_aligned(cpu->work);
-        cpu->work_size = 0;
+        cpu->work_size = cpu->base.work_bytes = 0;
         cpu->work = mem_alloc_aligned(size);
         if (!cpu->work)
             return err_set(err, ERR_NOMEM,
                            "out of memory for %zu bytes of workspace", size);
-        cpu->work_size = size;
+        cpu->work_size = cpu->base.work_bytes = size;
     }
     *out = cpu->work;
     return 0;

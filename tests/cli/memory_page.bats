@@ -8,5 +8,5 @@ load helper
     MEMORY_PAGES=$T "${PIPELINE%/*}/test_memory_timeline"
     run timeout 100 python3 tests/memory_page.py "$T"
     is_status 0
-    says "100,000 events open in"
+    says "runs of 100,000 events open in"
 }

@@ -1,6 +1,7 @@
 # The test double of CUDA (README.md here). Needs NVIDIA's headers, no GPU and no
 # nvcc. Two flavours of the CUDA backend without a GPU, for LD_LIBRARY_PATH:
-#   $(B)/fake/        libpipeline_cuda.so libcuda.so.1 libnvidia-ml.so.1
+#   $(B)/fake/        libpipeline_cuda.so libcuda.so.1 libnvidia-ml.so.1 and
+#                     libcupti.so of the toolkit's version
 #   $(B)/fake-check/  the same; every access of a kernel is checked
 # The host objects (CUDA_OBJ) and CUDA_INCLUDE are cuda/build.mk's.
 # And $(DOUBLE_TEST), the double's own tests.
@@ -14,22 +15,30 @@ SIM_CXXFLAGS = -std=c++17 -g1 -fPIC -fno-exceptions -fno-rtti \
     -isystem $(CUDA_INCLUDE) -MMD -MP $(SIM_ARCH)
 SIM = $(CXX) $(SIM_CXXFLAGS) -x c++ -include tests/cuda/cusim.h
 SIM_CHECK = -O1 -fsanitize=thread -fsanitize=bounds -fno-inline-functions
-FAKE_CFLAGS = -fPIC -fdebug-prefix-map=$(CURDIR)=. -isystem $(CUDA_INCLUDE)
+# make soak: sanitizers, for which CFLAGS has the host's half.
+SIM_SANITIZE =
+FAKE_CFLAGS = -fPIC -fdebug-prefix-map=$(CURDIR)=. -isystem $(CUDA_INCLUDE) \
+    -isystem $(CUPTI_HOME)/include
 
 FAKE_ALL = $(wildcard tests/cuda/cusim_*.c tests/cuda/fake_*.c)
-FAKE_SRC = $(filter-out %/fake_driver.c %/fake_nvml.c,$(FAKE_ALL))
+FAKE_SRC = $(filter-out %/fake_driver.c %/fake_nvml.c %/fake_nvtx.c,\
+    $(FAKE_ALL))
 FAKE_OBJ = $(FAKE_SRC:%.c=$(B)/fake/obj/%.o)
 CHECKER = $(patsubst %,$(B)/fake/obj/tests/cuda/check_%.o,access hooks target)
 CHECK_OBJ = $(FAKE_OBJ) $(CHECKER)
 PLAIN_OBJ = $(FAKE_OBJ) $(B)/fake/obj/tests/cuda/check_none.o
 
+CUPTI_SO := libcupti.so.$(shell sed -n \
+    's/^.define CUDART_VERSION *\([0-9]*\)[0-9][0-9][0-9]$$/\1/p' \
+    $(CUDA_INCLUDE)/cuda_runtime_api.h 2>/dev/null)
+
 FAKE_LIBS = $(foreach d,fake fake-check,$(B)/$d/libpipeline_cuda.so \
-    $(B)/$d/libcuda.so.1 $(B)/$d/libnvidia-ml.so.1)
+    $(B)/$d/libcuda.so.1 $(B)/$d/libnvidia-ml.so.1 $(B)/$d/$(CUPTI_SO))
 DOUBLE_TEST = $(patsubst tests/cuda/%.c,$(B)/bin/%, \
     $(wildcard tests/cuda/test_double*.c))
 
 .PHONY: fake
-fake: $(FAKE_LIBS) $(DOUBLE_TEST)
+fake: $(FAKE_LIBS) $(B)/fake/libfake_nvtx.so $(DOUBLE_TEST)
 
 $(B)/fake/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
@@ -43,7 +52,7 @@ $(CHECKER) $(B)/fake/obj/tests/cuda/fake_memory.o: FAKE_CFLAGS += -O2
 $(B)/fake/obj/%.k.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(say) SIM $@
-	$(Q)$(SIM) -O2 -c -o $@ $<
+	$(Q)$(SIM) -O2 $(SIM_SANITIZE) -c -o $@ $<
 $(B)/fake-check/obj/%.k.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
 	$(say) SIM $@
@@ -70,6 +79,14 @@ $(B)/fake/libnvidia-ml.so.1 $(B)/fake-check/libnvidia-ml.so.1: \
     $(B)/fake/obj/tests/cuda/fake_nvml.o \
     $(B)/fake/obj/tests/cuda/fake_inject.o
 	$(FAKE_LINK) -Wl,-soname,libnvidia-ml.so.1
+
+$(B)/fake/libfake_nvtx.so: $(B)/fake/obj/tests/cuda/fake_nvtx.o
+	$(FAKE_LINK)
+# The functions are the plug-in's: dlsym looks into what a library needs.
+$(B)/%/$(CUPTI_SO): $(B)/%/libpipeline_cuda.so
+	$(say) LINK $@
+	$(Q)echo | $(CC) -x c -shared $(LDFLAGS) -Wl,-soname,$(CUPTI_SO) \
+	    -o $@ - -L$(@D) -Wl,--no-as-needed -lpipeline_cuda
 
 define FAKE_PROGRAM
 @mkdir -p $(@D)

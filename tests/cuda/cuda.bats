@@ -141,8 +141,17 @@ weights() {
     is_status 0
     says "not assessed: the device is simulated"
     # Trained again on the CPU they count.
-    run train simulated --device cpu --force
+    run pipeline plan "$T/blobs.yaml" --out "$T/simulated" --device cuda \
+        stages.train.with.numerics=strict
+    says "up to date"
+    [[ $output != *"simulated device"* ]]
+    run pipeline plan "$T/blobs.yaml" --out "$T/simulated" --device cpu \
+        stages.train.with.numerics=strict
+    says "it was made on a simulated device"
+    run train simulated --device cpu
     says "points: 10 of 10"
+    run train simulated --device cpu
+    says "up to date"
 }
 
 @test "device memory that does not suffice is an error with its numbers" {
@@ -161,4 +170,34 @@ weights() {
     is_status 0
     says libyaml
     [[ $output != *libcuda* && $output != *libpipeline_cuda* ]]
+}
+
+# calls FUNCTION ARGUMENT...: how often a training calls it.
+calls() {
+    local function=$1
+    shift
+    rm -f "$T/counts"
+    FAKE_CUDA_COUNT=$T/counts train counted --device cuda --force "$@" >"$T/log"
+    awk -v f="$function" '$1 == f { n += $2 } END { print n + 0 }' "$T/counts"
+}
+
+@test "a recorded step is one upload and one launch" {
+    double_only
+    local more='datasets.blobs.n_train=880'
+    local copies launches kernels
+    copies=$(calls cudaMemcpyAsync epochs=1)
+    launches=$(calls cudaGraphLaunch epochs=1)
+    kernels=$(calls cudaLaunchKernel epochs=1)
+    # 280 samples more are 10 batches of 28.
+    [ "$(calls cudaMemcpyAsync epochs=1 $more)" -eq $((copies + 10)) ]
+    [ "$(calls cudaGraphLaunch epochs=1 $more)" -eq $((launches + 10)) ]
+    [ "$(calls cudaLaunchKernel epochs=1 $more)" -eq "$kernels" ]
+}
+
+@test "evaluation keeps its graphs from epoch to epoch" {
+    double_only
+    local graphs
+    graphs=$(calls cudaGraphInstantiate epochs=2)
+    [ "$graphs" -gt 2 ]
+    [ "$(calls cudaGraphInstantiate epochs=4)" -eq "$graphs" ]
 }

@@ -21,6 +21,7 @@ struct fake_call {
     const char *fn;
     uint32_t corr;
     uint64_t start;
+    bool driver;    /* a library's launch, by the driver's own function */
     cudaError_t rc; /* what to return at once, 0: go on */
 };
 struct fake_call fake_enter(const char *fn);

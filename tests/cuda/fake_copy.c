@@ -1,6 +1,9 @@
 /* Copies and fills. Pageable memory is read at the call and written before it
  * returns; pinned memory is read and written when the stream gets there, as
- * NVIDIA's "API synchronization behavior" has it. */
+ * NVIDIA's "API synchronization behavior" has it. So cudaMemcpy from pageable
+ * memory, too, returns when it was read: the stream's earlier work is done
+ * then, but the bytes may not have arrived, and a stream that does not wait
+ * for the default one may look for them too early. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,7 +101,7 @@ static cudaError_t copy(struct fake_copy *c, struct CUstream_st *s, bool async,
                         uint32_t corr)
 {
     bool from_host, waits;
-    cudaError_t rc;
+    cudaError_t rc = cudaSuccess;
 
     if (!s)
         return cudaErrorInvalidResourceHandle;
@@ -113,11 +116,14 @@ static cudaError_t copy(struct fake_copy *c, struct CUstream_st *s, bool async,
     c->staged = from_host && !c->pinned && !s->capture;
     waits = !s->capture &&
             (!async || (c->dir == cudaMemcpyDeviceToHost && !c->pinned));
-    rc = enqueue_copy(c, s, corr);
+    if (!waits || !c->staged)
+        rc = enqueue_copy(c, s, corr);
     if (rc || !waits)
         return rc;
     fake_drain(s, UINT64_MAX);
     fake_host_waited(s);
+    if (c->staged && !fake_faulted())
+        return enqueue_copy(c, s, corr);
     return fake_faulted();
 }
 

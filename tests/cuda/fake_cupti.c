@@ -1,8 +1,12 @@
 /* The double of CUPTI's activity API: records in NVIDIA's own layouts, in
  * buffers asked for and handed over by callbacks, full or flushed. A record
- * that no buffer takes is dropped and counted. */
+ * that no buffer takes is dropped and counted. FAKE_CUPTI_DROP=N: the first N
+ * records of device work are; FAKE_CUPTI_TIMELESS=N: the first N have times of
+ * 0, as the real ones do for want of device memory. */
 #include "tests/cuda/fake_cupti.h"
 
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +18,9 @@ static struct {
     bool on[CUPTI_ACTIVITY_KIND_COUNT];
     uint8_t *buffer;
     size_t size, used, most, records, dropped;
+    size_t works;  /* that a record was due for */
+    bool launches; /* of the driver, whatever is on */
+    CUpti_ActivityThreadIdType thread_ids;
     struct {
         uint64_t id[DEPTH];
         unsigned n;
@@ -31,7 +38,10 @@ static size_t record_size(CUpti_ActivityKind kind)
     case CUPTI_ACTIVITY_KIND_MEMSET:
         return sizeof(CUpti_ActivityMemset4);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
+    case CUPTI_ACTIVITY_KIND_DRIVER:
         return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+        return sizeof(CUpti_ActivityOverhead3);
     case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
         return sizeof(CUpti_ActivityExternalCorrelation);
     default:
@@ -90,21 +100,44 @@ static void emit_external(uint32_t corr)
     }
 }
 
-static void on_api(const struct fake_call *call, uint64_t end, cudaError_t rc)
+/* Unless it is told otherwise CUPTI takes the number of the C library. */
+static uint32_t thread_id(void)
 {
-    CUpti_ActivityAPI r = {.kind = CUPTI_ACTIVITY_KIND_RUNTIME};
+    return cupti.thread_ids == CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
+               ? (uint32_t)gettid()
+               : (uint32_t)(uintptr_t)pthread_self();
+}
 
-    emit_external(call->corr);
-    if (!cupti.on[CUPTI_ACTIVITY_KIND_RUNTIME])
-        return;
-    r.cbid = fake_cupti_number(call->fn);
+static void emit_call(CUpti_ActivityKind kind, uint32_t number,
+                      const struct fake_call *call, uint64_t end,
+                      cudaError_t rc)
+{
+    CUpti_ActivityAPI r = {.kind = kind};
+
+    r.cbid = number;
     r.start = call->start;
     r.end = end;
     r.processId = (uint32_t)getpid();
-    r.threadId = (uint32_t)gettid();
+    r.threadId = thread_id();
     r.correlationId = call->corr;
     r.returnValue = (uint32_t)rc;
     emit(&r, sizeof r);
+}
+
+/* The runtime's launch calls the driver's; a library may call that alone. */
+static void on_api(const struct fake_call *call, uint64_t end, cudaError_t rc)
+{
+    bool driver = cupti.on[CUPTI_ACTIVITY_KIND_DRIVER] || cupti.launches;
+
+    if (call->start == 0) /* begun before anybody listened */
+        return;
+    emit_external(call->corr);
+    if (driver && strcmp(call->fn, "cudaLaunchKernel") == 0)
+        emit_call(CUPTI_ACTIVITY_KIND_DRIVER,
+                  CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, call, end, rc);
+    if (cupti.on[CUPTI_ACTIVITY_KIND_RUNTIME] && !call->driver)
+        emit_call(CUPTI_ACTIVITY_KIND_RUNTIME, fake_cupti_number(call->fn),
+                  call, end, rc);
 }
 
 static void emit_kernel(const struct fake_work *w)
@@ -176,17 +209,60 @@ static void emit_set(const struct fake_work *w)
     emit(&r, sizeof r);
 }
 
+static bool is_due(const struct fake_work *w)
+{
+    if (w->op->kind <= FAKE_LIBRARY)
+        return cupti.on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] ||
+               cupti.on[CUPTI_ACTIVITY_KIND_KERNEL];
+    return cupti.on[w->op->kind == FAKE_COPY ? CUPTI_ACTIVITY_KIND_MEMCPY
+                                             : CUPTI_ACTIVITY_KIND_MEMSET];
+}
+
+static bool is_told(const char *variable)
+{
+    const char *s = getenv(variable);
+
+    return s && cupti.works <= strtoul(s, NULL, 10);
+}
+
+static void emit_work(const struct fake_work *w)
+{
+    if (w->op->kind <= FAKE_LIBRARY)
+        emit_kernel(w);
+    else if (w->op->kind == FAKE_COPY)
+        emit_copy(w);
+    else
+        emit_set(w);
+}
+
 static void on_work(const struct fake_work *w)
 {
-    bool kernels = cupti.on[CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL] ||
-                   cupti.on[CUPTI_ACTIVITY_KIND_KERNEL];
+    struct fake_work told = *w;
 
-    if (w->op->kind <= FAKE_LIBRARY && kernels)
-        emit_kernel(w);
-    else if (w->op->kind == FAKE_COPY && cupti.on[CUPTI_ACTIVITY_KIND_MEMCPY])
-        emit_copy(w);
-    else if (w->op->kind == FAKE_SET && cupti.on[CUPTI_ACTIVITY_KIND_MEMSET])
-        emit_set(w);
+    if (!is_due(w))
+        return;
+    cupti.works++;
+    if (is_told("FAKE_CUPTI_DROP")) {
+        cupti.dropped++;
+        return;
+    }
+    if (is_told("FAKE_CUPTI_TIMELESS"))
+        told.start = told.end = 0;
+    emit_work(&told);
+}
+
+/* A flush takes time, and says so. */
+static void emit_overhead(uint64_t start)
+{
+    CUpti_ActivityOverhead3 r = {.kind = CUPTI_ACTIVITY_KIND_OVERHEAD};
+
+    if (!cupti.on[CUPTI_ACTIVITY_KIND_OVERHEAD])
+        return;
+    r.overheadKind = CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH;
+    r.objectKind = CUPTI_ACTIVITY_OBJECT_PROCESS;
+    r.start = start;
+    r.end = fake_now();
+    emit(&r, sizeof r);
 }
 
 void fake_cupti_trace(void)
@@ -220,7 +296,7 @@ cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
     INJECT(cuptiActivityEnable);
-    if (record_size(kind) == 0 && kind != CUPTI_ACTIVITY_KIND_OVERHEAD)
+    if (record_size(kind) == 0)
         return CUPTI_ERROR_INVALID_KIND;
     cupti.on[kind] = true;
     fake_cupti_trace();
@@ -233,6 +309,27 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
     if (kind >= CUPTI_ACTIVITY_KIND_COUNT)
         return CUPTI_ERROR_INVALID_KIND;
     cupti.on[kind] = false;
+    return CUPTI_SUCCESS;
+}
+
+#if CUPTI_API_VERSION >= 130000 /* 12.4 has it not */
+CUptiResult cuptiActivityEnableDriverApi(CUpti_CallbackId number,
+                                         uint8_t enable)
+{
+    INJECT(cuptiActivityEnableDriverApi);
+    if (number == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel)
+        cupti.launches = enable;
+    fake_cupti_trace();
+    return CUPTI_SUCCESS;
+}
+#endif
+
+CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type)
+{
+    INJECT(cuptiSetThreadIdType);
+    if (type >= CUPTI_ACTIVITY_THREAD_ID_TYPE_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    cupti.thread_ids = type;
     return CUPTI_SUCCESS;
 }
 
@@ -266,8 +363,12 @@ CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context,
 /* Does not wait for work, as the real one does not. */
 CUptiResult cuptiActivityFlushAll(uint32_t flag)
 {
+    uint64_t start = fake_now();
+
     (void)flag;
     INJECT(cuptiActivityFlushAll);
+    if (cupti.buffer)
+        emit_overhead(start);
     hand_over();
     return CUPTI_SUCCESS;
 }

@@ -187,7 +187,7 @@ cudaError_t cudaGetDeviceProperties_v2(struct cudaDeviceProp *p, int device)
     p->sharedMemPerBlock = 48 << 10;
     p->sharedMemPerBlockOptin = CUSIM_MAX_DYN;
     p->sharedMemPerMultiprocessor = CUSIM_MAX_DYN + (1 << 10);
-    p->regsPerBlock = 65536;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
     p->warpSize = CUSIM_WARP;
     p->maxThreadsPerBlock = CUSIM_MAX_THREADS;
     p->maxThreadsPerMultiProcessor = 2048;

@@ -78,6 +78,7 @@ cudaError_t fake_library(const char *name, void (*run)(const void *),
                          .block = {128, 1, 1}};
 
     ENTER(cudaLaunchKernel);
+    call.driver = true;
     op.corr = call.corr;
     LEAVE(fake_enqueue(stream, &op, blob, size));
 }

@@ -195,6 +195,8 @@ static void set_up(void)
     MUST(cudaMalloc((void **)&in, sizeof(float) * N));
     MUST(cudaMalloc((void **)&out, sizeof(float) * N));
     MUST(cudaMemcpy(in, host, sizeof(float) * N, cudaMemcpyHostToDevice));
+    /* It has only read the host's numbers: other streams would not wait. */
+    MUST(cudaDeviceSynchronize());
 }
 
 static void expect(const char *what, double got, double wanted)

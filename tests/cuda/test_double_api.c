@@ -133,6 +133,25 @@ static void pageable_memory_is_read_at_the_call(void **state)
     OK(cudaStreamDestroy(s));
 }
 
+/* cudaMemcpy has read them when it returns, no more. */
+static void pageable_bytes_may_be_under_way_after_the_copy(void **state)
+{
+    cudaStream_t s = stream_new();
+    float x = 1.0f, got, *p = device_floats(1);
+
+    (void)state;
+    OK(cudaMemsetAsync(p, 0, sizeof x, s));
+    OK(cudaStreamSynchronize(s));
+    OK(cudaMemcpy(p, &x, sizeof x, cudaMemcpyHostToDevice));
+    x = 2.0f;
+    OK(cudaMemcpyAsync(&got, p, sizeof x, cudaMemcpyDeviceToHost, s));
+    assert_float_equal(got, 0.0f, 0.0f);
+    OK(cudaMemcpy(&got, p, sizeof x, cudaMemcpyDeviceToHost));
+    assert_float_equal(got, 1.0f, 0.0f);
+    OK(cudaFree(p));
+    OK(cudaStreamDestroy(s));
+}
+
 static void elapsed_time_needs_both_events(void **state)
 {
     cudaEvent_t a, b;
@@ -374,6 +393,7 @@ int main(void)
         CASE(a_query_lets_work_go_on),
         CASE(events_hold_in_every_order),
         CASE(pageable_memory_is_read_at_the_call),
+        CASE(pageable_bytes_may_be_under_way_after_the_copy),
         CASE(elapsed_time_needs_both_events),
         CASE(memory_has_a_capacity),
         CASE(fresh_memory_holds_nans),

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cuda_runtime_api.h>
 #include <cupti.h>
@@ -16,7 +17,8 @@
 enum { N = 64, BUFFER = 512, NODES = 8 };
 
 struct seen {
-    unsigned api, fills, copies, external, buffers;
+    unsigned api, fills, copies, external, buffers, overheads, timeless;
+    uint32_t thread;
     uint32_t fill_corr, external_corr, copy_kind, node;
     uint64_t external_id, fill_bytes;
     bool refuses; /* to give buffers */
@@ -29,12 +31,16 @@ static void note(const CUpti_Activity *r)
 {
     if (r->kind == CUPTI_ACTIVITY_KIND_RUNTIME) {
         seen.api++;
+        seen.thread = ((const CUpti_ActivityAPI *)(const void *)r)->threadId;
+    } else if (r->kind == CUPTI_ACTIVITY_KIND_OVERHEAD) {
+        seen.overheads++;
     } else if (r->kind == CUPTI_ACTIVITY_KIND_MEMSET) {
         const CUpti_ActivityMemset4 *m = (const void *)r;
 
         seen.fills++;
         seen.fill_corr = m->correlationId;
         seen.fill_bytes = m->bytes;
+        seen.timeless += m->start == 0 && m->end == 0;
         seen.node = (uint32_t)m->graphNodeId;
         assert_true(m->end >= m->start);
     } else if (r->kind == CUPTI_ACTIVITY_KIND_MEMCPY) {
@@ -138,6 +144,56 @@ static void records_without_a_buffer_are_counted(void **state)
     assert_int_equal(dropped, 2);
 }
 
+static void threads_go_by_the_systems_number_when_told_so(void **state)
+{
+    int device;
+
+    (void)state;
+    OK(cudaGetDevice(&device));
+    OK(cuptiActivityFlushAll(0));
+    assert_int_not_equal(seen.thread, gettid());
+    OK(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM));
+    OK(cudaGetDevice(&device));
+    OK(cuptiActivityFlushAll(0));
+    assert_int_equal(seen.thread, gettid());
+}
+
+static void a_flush_is_an_overhead(void **state)
+{
+    int device;
+
+    (void)state;
+    OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD));
+    OK(cudaGetDevice(&device));
+    OK(cuptiActivityFlushAll(0));
+    OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_OVERHEAD));
+    assert_int_equal(seen.overheads, 1);
+}
+
+static void records_lose_their_times_or_are_lost(void **state)
+{
+    size_t dropped;
+    void *p;
+
+    (void)state;
+    OK(cudaMalloc(&p, N));
+    (void)setenv("FAKE_CUPTI_TIMELESS", "1000", 1);
+    OK(cudaMemset(p, 1, N));
+    OK(cudaDeviceSynchronize());
+    (void)unsetenv("FAKE_CUPTI_TIMELESS");
+    (void)setenv("FAKE_CUPTI_DROP", "1000", 1);
+    OK(cudaMemset(p, 1, N));
+    OK(cudaDeviceSynchronize());
+    (void)unsetenv("FAKE_CUPTI_DROP");
+    OK(cudaMemset(p, 1, N));
+    OK(cudaFree(p));
+    OK(cuptiActivityFlushAll(0));
+    OK(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
+    assert_int_equal(seen.fills, 2);
+    assert_int_equal(seen.timeless, 1);
+    assert_int_equal(dropped, 1);
+}
+
 static void on_event(void *data, CUpti_CallbackDomain domain,
                      CUpti_CallbackId number, const void *event)
 {
@@ -204,6 +260,10 @@ int main(void)
         cmocka_unit_test_setup(records_tell_what_was_done, set_up),
         cmocka_unit_test_setup(full_buffers_are_handed_over, set_up),
         cmocka_unit_test_setup(records_without_a_buffer_are_counted, set_up),
+        cmocka_unit_test_setup(threads_go_by_the_systems_number_when_told_so,
+                               set_up),
+        cmocka_unit_test_setup(a_flush_is_an_overhead, set_up),
+        cmocka_unit_test_setup(records_lose_their_times_or_are_lost, set_up),
         cmocka_unit_test_setup(nodes_of_a_graph_are_known_by_number, set_up),
         cmocka_unit_test_setup(functions_have_names, set_up),
     };

@@ -150,6 +150,37 @@ static void log_ticks_are_decades_or_their_parts(void **state)
     assert_false(pl_scale_takes(true, 0));
     assert_false(pl_scale_takes(true, -1));
 }
+
+static void given_ticks_are_shown_in_full(void **state)
+{
+    static const double batch[] = {32, 128, 512, 2048};
+    static const double rate[] = {0, 0.25, 0.375};
+    struct pl_chart_axis axis = {.log = true, .tick = batch, .n_ticks = 4};
+    struct pl_scale s;
+
+    (void)state;
+    pl_scale_fit(&s, &axis, 100, 4096, 10, false);
+    expect_ticks(&s, "32 128 512 2,048");
+    assert_true(s.lo < 32 && s.hi > 4096 && pl_scale_at(&s, 32) > 0);
+    axis.log = false;
+    pl_scale_fit(&s, &axis, 32, 2048, 10, false);
+    expect_ticks(&s, "32 128 512 2,048");
+    assert_true(s.lo < 32 && s.hi > 2048);
+    axis = (struct pl_chart_axis){.tick = rate, .n_ticks = 3};
+    pl_scale_fit(&s, &axis, 0.25, 0.25, 10, false);
+    expect_ticks(&s, "0 0.25 0.375");
+    axis.log = true; /* which cannot show 0 */
+    pl_scale_fit(&s, &axis, 0.25, 0.25, 10, false);
+    expect_ticks(&s, "0.25 0.375");
+    axis.n_ticks = 1;
+    pl_scale_fit(&s, &axis, 32, 2048, 10, false);
+    expect_ticks(&s, "20 50 100 200 500 1,000 2,000 5,000");
+    axis = (struct pl_chart_axis){.log = true, .tick = batch, .n_ticks = 1};
+    pl_scale_fit(&s, &axis, 32, 32, 10, false);
+    expect_ticks(&s, "32");
+    assert_true(fabs(pl_scale_at(&s, 32) - 0.5) < 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +190,7 @@ int main(void)
         cmocka_unit_test(no_tick_crosses_the_bounds),
         cmocka_unit_test(both_axes_share_one_grid),
         cmocka_unit_test(log_ticks_are_decades_or_their_parts),
+        cmocka_unit_test(given_ticks_are_shown_in_full),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "nn/base/mem.h"
@@ -197,7 +198,7 @@ static void check_strict(const struct nn_layer_spec *layer, size_t n,
     for (int data = NN_DATA_DEVICE; data <= NN_DATA_PAGEABLE; data++)
         for (int waits = 0; waits < 2; waits++) {
             struct way w = {
-                .config = {NN_NUMERICS_STRICT, (enum nn_data_path)data, false},
+                .config = {NN_NUMERICS_STRICT, (enum nn_data_path)data, true},
                 .execution = NN_EXEC_RECORDED,
                 .waits = waits != 0};
 
@@ -235,11 +236,48 @@ static void fast_training_is_the_same_in_every_way(void **state)
     assert_int_equal(mem_live(), 0);
 }
 
+/* x (ROWS, 1) times w (1, 1) and a bias. */
+static void a_product_may_have_millions_of_rows(void **state)
+{
+    enum { ROWS = 64 * 65536 + 3 };
+    struct nn_call c = {.op = NN_OP_LINEAR, .n_in = 3, .n_out = 1, .layer = ""};
+    const struct nn_shape shape[] = {nn_shape2(ROWS, 1), nn_shape2(1, 1),
+                                     nn_shape1(1), nn_shape2(ROWS, 1)};
+    const float w = 3.0f, b = 0.5f;
+    float *x = mem_array(ROWS, sizeof *x);
+    struct nn_backend *be;
+
+    (void)state;
+    assert_non_null(x);
+    assert_int_equal(device_open(&be, 2, NULL), 0);
+    for (int i = 0; i < ROWS; i++)
+        x[i] = (float)i;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(
+            nn_tensor_new(i < 3 ? &c.in[i] : &c.out[0], be, &shape[i], NN_F32,
+                          i == 1 ? NN_WEIGHT : NN_ROWS, NN_CAT_TEMPORARY, NULL),
+            0);
+    assert_int_equal(nn_tensor_set(c.in[0], x, NULL), 0);
+    assert_int_equal(nn_tensor_set(c.in[1], &w, NULL), 0);
+    assert_int_equal(nn_tensor_set(c.in[2], &b, NULL), 0);
+    assert_int_equal(nn_backend_run(be, &c, NULL), 0);
+    assert_int_equal(nn_tensor_get(c.out[0], x, NULL), 0);
+    for (int i = 0; i < ROWS; i++)
+        assert_true(x[i] == fmaf((float)i, w, b));
+    for (int i = 0; i < 3; i++)
+        nn_tensor_free(c.in[i]);
+    nn_tensor_free(c.out[0]);
+    nn_backend_close(be);
+    mem_free(x);
+    assert_int_equal(mem_live(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strict_training_is_the_cpus_in_every_way),
         cmocka_unit_test(fast_training_is_the_same_in_every_way),
+        cmocka_unit_test(a_product_may_have_millions_of_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

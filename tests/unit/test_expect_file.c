@@ -121,6 +121,19 @@ static void what_is_no_file_holds_nothing(void **state)
     judged(false, "../other.bin is no regular file");
 }
 
+static void file_is_not_compared_with_itself(void **state)
+{
+    char *own = io_join(folder, "own.bin");
+
+    (void)state;
+    assert_non_null(own);
+    put("own.bin", 3, 3);
+    assert_int_equal(symlink(own, other), 0);
+    judged(false, "../other.bin is the same file: name the one to compare "
+                  "with");
+    mem_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +145,8 @@ int main(void)
             a_longer_file_differs_at_the_end_of_the_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_file_holds_nothing, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(file_is_not_compared_with_itself,
+                                        set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,6 +35,9 @@ static void kind_shows_all_its_keys(void **state)
     assert_non_null(strstr(text.text, "  lr: a number, above 0 (required)\n"));
     assert_non_null(strstr(text.text, "  optimizer.type: sgd | "));
     assert_non_null(strstr(text.text, "example: batch_size: 128\n"));
+    assert_true(help("same_as", &near));
+    assert_non_null(strstr(text.text, "operators.NAME.same_as: "));
+    assert_non_null(strstr(text.text, " | cross_entropy"));
 }
 
 static void key_is_shown_wherever_it_stands(void **state)

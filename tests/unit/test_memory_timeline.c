@@ -1,6 +1,7 @@
 /* The page, the picture and torch's files of a memory timeline. With
  * MEMORY_PAGES=DIR it leaves pages there for a browser (tests/cli/memory_page
- * .bats): small.html of three optimizers, large.html of 100,000 events. */
+ * .bats): small.html of three optimizers, compared.html of the same with times,
+ * large.html of 100,000 events in each of three runs. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -28,7 +29,28 @@ static const struct nn_optim_spec optims[] = {
     {.type = NN_OPTIM_ADAM, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8},
 };
 
-static struct nn_step_memory *record(int optim, int steps)
+/* Times of calls that take longer and longer, as pairs of begin and end. */
+static struct nn_step_memory *record_timed(const struct memory_fixture *f,
+                                           struct nn_step_memory *untimed,
+                                           int64_t begin)
+{
+    int n = untimed->n_step * untimed->n_call, i;
+    int64_t *ns = mem_array(2 * (size_t)n, sizeof *ns);
+    struct nn_step_memory *m;
+
+    assert_non_null(ns);
+    for (i = 0; i < n; i++) {
+        ns[2 * i] = begin;
+        begin += 3000 + 100 * i;
+        ns[2 * i + 1] = begin;
+    }
+    m = memory_of(f, B, 0, untimed->n_step, ns);
+    mem_free(ns);
+    nn_step_memory_free(untimed);
+    return m;
+}
+
+static struct nn_step_memory *record(int optim, int steps, bool timed)
 {
     struct nn_trainer_opts o = {.optim = optims[optim], .microbatches = 1};
     struct memory_fixture f;
@@ -38,6 +60,8 @@ static struct nn_step_memory *record(int optim, int steps)
     o.loss.pos_weight = 1.0;
     memory_open(&f, hostile, &o, 1, B);
     m = memory_of(&f, B, 0, steps, NULL);
+    if (timed)
+        m = record_timed(&f, m, 1000 * optim);
     memory_close(&f);
     return m;
 }
@@ -47,15 +71,20 @@ struct fixture {
     struct pl_memory_runs runs;
 };
 
-static void open_runs(struct fixture *f, int steps)
+static void open_timed(struct fixture *f, int steps, bool timed)
 {
     int i;
 
     for (i = 0; i < RUNS; i++)
-        f->run[i] =
-            (struct pl_memory_run){labels[i], record(i, steps), 4096, 100};
-    f->runs =
-        (struct pl_memory_runs){"Memory of <three> & \"more\"", f->run, RUNS};
+        f->run[i] = (struct pl_memory_run){labels[i], record(i, steps, timed),
+                                           4096, 100};
+    f->runs = (struct pl_memory_runs){"Memory of <three> & \"more\"", f->run,
+                                      RUNS, false};
+}
+
+static void open_runs(struct fixture *f, int steps)
+{
+    open_timed(f, steps, false);
 }
 
 static void close_runs(struct fixture *f)
@@ -115,8 +144,8 @@ static void picture_is_well_formed(void **unused)
     expect_well_formed(svg.text);
     assert_int_equal(count(svg.text, "<polygon"), 7);
     assert_int_equal(count(svg.text, "class=\"line s1 d1\" points"), 1);
-    assert_int_equal(count(svg.text, "795.04 KiB"),
-                     4); /* P * 4, twice in words, twice in the legend */
+    /* P * 4: of sgd, momentum and adam in words, of sgd in the legend. */
+    assert_int_equal(count(svg.text, "795.04 KiB"), 2 + 3 + 2 + 2);
     assert_int_equal(count(svg.text, ">step 4<"), 1);
     assert_int_equal(count(svg.text, "nan"), 0);
     str_free(&svg);
@@ -154,7 +183,7 @@ static int64_t number(const json_t *row, size_t i)
 
 static void json_has_times_and_nine_columns(void **unused)
 {
-    struct nn_step_memory *m = record(2, 3);
+    struct nn_step_memory *m = record(2, 3, false);
     struct str s = {0};
     json_t *root, *times, *sizes;
     int64_t last = -1;
@@ -188,7 +217,7 @@ static void json_has_times_and_nine_columns(void **unused)
 /* Rows add up to what is live at the end. */
 static void raw_json_has_actions_and_signed_bytes(void **unused)
 {
-    struct nn_step_memory *m = record(1, 2);
+    struct nn_step_memory *m = record(1, 2, false);
     struct nn_memory_sums sums;
     struct str s = {0};
     int64_t all = 0, seen[5] = {0};
@@ -295,16 +324,14 @@ static void no_memory_is_remembered(void **unused)
     close_runs(&f);
 }
 
-static void leave_page(const char *dir, const char *name, int steps)
+static void leave_page(const char *dir, const char *name, int steps, bool timed)
 {
     char *path = io_join(dir, name);
     struct fixture f;
     struct str page = {0};
     struct err err = {0};
 
-    open_runs(&f, steps);
-    if (steps > 100)
-        f.runs.n = 1;
+    open_timed(&f, steps, timed);
     pl_memory_html(&f.runs, &page);
     assert_false(page.failed);
     if (steps > 100)
@@ -322,8 +349,9 @@ static void pages_are_left_for_a_browser(void **unused)
     (void)unused;
     if (!dir)
         skip();
-    leave_page(dir, "small.html", 3);
-    leave_page(dir, "large.html", 4000);
+    leave_page(dir, "small.html", 3, false);
+    leave_page(dir, "compared.html", 3, true);
+    leave_page(dir, "large.html", 4000, true);
 }
 
 int main(void)

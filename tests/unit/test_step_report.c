@@ -136,6 +136,10 @@ static void table_has_a_row_for_each_call(void **state)
     (void)state;
     open_trainer(&f, false, opts);
     v = view(&f);
+    pl_step_line(&v, &s);
+    assert_non_null(strstr(s.text, "step (sgd_momentum)"));
+    str_free(&s);
+    s = (struct str){0};
     assert_int_equal(pl_step_markdown(&v, &s, &f.err), 0);
     for (p = s.text; (p = strstr(p, "\n| ")) != NULL; p++)
         rows++;
